@@ -13,6 +13,7 @@
 #include "program/caller_story.h"
 #include "view/screens/json_at.h"
 #include "view/screens/pods_of_job.h"
+#include "view/view_reader.h"
 
 namespace berth::program {
 namespace {
@@ -44,19 +45,14 @@ void Hide(Json& answer, const std::string& what) {
 std::string JobPathOf(const api::Workload& workload) {
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   if (owner == nullptr) return "";
-  const std::size_t slash = owner->api_version.find('/');
-  const std::string group =
-      slash == std::string::npos ? "" : "." + owner->api_version.substr(0, slash);
-  const auto job = view::ParseJobReference(owner->kind + group + "/" + owner->name);
+  const auto job = view::JobReferenceOf(*owner);
   if (!job) return "";
   return job->ListPath(workload.meta.namespace_name) + "/" + kube::EscapeQuery(owner->name);
 }
 
-// An event of core/v1; written by way of events.k8s.io it has its times elsewhere.
 std::string TimeOf(const Json& event) {
   std::string last;
-  for (const char* path : {"/lastTimestamp", "/series/lastObservedTime", "/eventTime",
-                           "/firstTimestamp", "/metadata/creationTimestamp"}) {
+  for (const char* path : view::kEventTimes) {
     last = std::max(last, TextAt(event, path));
   }
   return last;

@@ -14,18 +14,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// "Job.batch", as kubectl names kinds; kinds of another group may have the same word.
-std::string KindAndGroup(const api::OwnerReference& owner) {
-  const std::size_t slash = owner.api_version.find('/');
-  return slash == std::string::npos ? owner.kind
-                                    : owner.kind + "." + owner.api_version.substr(0, slash);
-}
-
 // The label selector of the Workload's pods; empty: its kind has none, or the job is gone.
 Result<std::string> PodSelectorFor(Session& session, const api::Workload& own) {
   const api::OwnerReference* owner = api::ControllerOf(own.meta);
   if (owner == nullptr) return std::string();
-  const Result<JobReference> job = ParseJobReference(KindAndGroup(*owner) + "/" + owner->name);
+  const Result<JobReference> job = JobReferenceOf(*owner);
   if (!job) return std::string();
   const std::string path =
       job->ListPath(own.meta.namespace_name) + "/" + kube::EscapeQuery(owner->name);

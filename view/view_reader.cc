@@ -144,14 +144,12 @@ PodView ReadPod(const Json& object) {
   return pod;
 }
 
-// An event of core/v1; written by way of events.k8s.io it has its times elsewhere.
 RefusedPod ReadRefusedPod(const Json& object) {
   RefusedPod refused{.namespace_name = TextAt(object, "/involvedObject/namespace"),
                      .owner_kind = TextAt(object, "/involvedObject/kind"),
                      .owner_name = TextAt(object, "/involvedObject/name"),
                      .message = TextAt(object, "/message")};
-  for (const char* path : {"/lastTimestamp", "/series/lastObservedTime", "/eventTime",
-                           "/firstTimestamp", "/metadata/creationTimestamp"}) {
+  for (const char* path : kEventTimes) {
     const std::optional<WallTime> time = ParseTime(TextAt(object, path));
     if (time) refused.last = std::max(refused.last, *time);
   }

@@ -3,6 +3,7 @@
 // Threads, errors: as Session.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,12 @@
 #include "view/session.h"
 
 namespace berth::view {
+
+// Where an event has the times of its occurrences: as one of core/v1, or as events.k8s.io writes
+// it.
+inline constexpr std::array<const char*, 5> kEventTimes{
+    "/lastTimestamp", "/series/lastObservedTime", "/eventTime", "/firstTimestamp",
+    "/metadata/creationTimestamp"};
 
 enum class ViewKind {
   kClusterQueues,

@@ -11,6 +11,7 @@ tools/kubernetes builds the programs. With `parent_ends_all` the kernel ends the
 the thread that started them ends, in whatever way.
 """
 
+import base64
 import json
 import os
 import signal
@@ -216,6 +217,26 @@ class ControlPlane(KubectlClient):
                     "cluster": "test", "user": "user", "namespace": namespace}}]}, file)
         os.chmod(path, 0o600)
         return path
+
+    def write_inline_kubeconfig(self, name, token):
+        """A kubeconfig of the holder of `token`, with all certificates inline."""
+        with open(self.file("ca.crt"), "rb") as file:
+            authority = base64.b64encode(file.read()).decode()
+        return self.write(name, f"""apiVersion: v1
+kind: Config
+current-context: test
+clusters:
+- name: test
+  cluster:
+    server: {self.server}
+    certificate-authority-data: {authority}
+contexts:
+- name: test
+  context: {{cluster: test, user: user}}
+users:
+- name: user
+  user: {{token: {token}}}
+""")
 
     def describe(self):
         port = self.ports

@@ -6,7 +6,6 @@ pod (kwok runs no containers); the Services point to it by name (ExternalName lo
 webhooks name its port, since there is no network of pods.
 """
 
-import base64
 import json
 import os
 import re
@@ -142,23 +141,7 @@ class Installation:
 
     def write_inline_kubeconfig(self, name, token=None):
         """A kubeconfig of the holder of `token`, else of the ServiceAccount, with all certificates inline."""
-        with open(self.plane.file("ca.crt"), "rb") as file:
-            authority = base64.b64encode(file.read()).decode()
-        return self.plane.write(name, f"""apiVersion: v1
-kind: Config
-current-context: test
-clusters:
-- name: test
-  cluster:
-    server: {self.plane.server}
-    certificate-authority-data: {authority}
-contexts:
-- name: test
-  context: {{cluster: test, user: user}}
-users:
-- name: user
-  user: {{token: {token or self.token()}}}
-""")
+        return self.plane.write_inline_kubeconfig(name, token or self.token())
 
     def start(self, name="controller", flags=(), kubeconfig=None, clock=None):
         """Starts a replica and points the webhooks to it."""

@@ -1,7 +1,6 @@
 """Faults while a load runs, for tools/bench-cluster --chaos: answers are lost, the leader is killed, the API server is
 killed and starts again."""
 
-import base64
 import random
 import signal
 import time
@@ -13,31 +12,12 @@ LOST = 0.05  # the part of the answers that are lost; watches lose none
 LEADER_DIES_S = 40  # after the start of the load
 SERVER_DIES_S = 90
 
-KUBECONFIG = """apiVersion: v1
-kind: Config
-current-context: test
-clusters:
-- name: test
-  cluster:
-    server: SERVER
-    certificate-authority-data: AUTHORITY
-contexts:
-- name: test
-  context: {cluster: test, user: user}
-users:
-- name: user
-  user: {token: TOKEN}
-"""
-
 
 class LossyProxy(ApiProxy):
     """Performs each request; loses some answers. One seed: the same numbers in each run."""
 
     def __init__(self, plane):
-        with open(plane.file("ca.crt"), "rb") as file:
-            authority = base64.b64encode(file.read()).decode()
-        text = KUBECONFIG.replace("SERVER", plane.server).replace("AUTHORITY", authority).replace("TOKEN", ADMIN_TOKEN)
-        super().__init__(plane.write("lossy.kubeconfig", text))
+        super().__init__(plane.write_inline_kubeconfig("lossy.kubeconfig", ADMIN_TOKEN))
         self.random = random.Random(1)
         self.lost = 0
 

@@ -90,6 +90,13 @@ std::string JobReference::ListPath(const std::string& namespace_name) const {
   return path + "/" + kind->singular + "s";
 }
 
+Result<JobReference> JobReferenceOf(const api::OwnerReference& owner) {
+  const std::size_t slash = owner.api_version.find('/');
+  const std::string group =
+      slash == std::string::npos ? "" : "." + owner.api_version.substr(0, slash);
+  return ParseJobReference(owner.kind + group + "/" + owner.name);
+}
+
 Result<JobReference> ParseJobReference(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos || slash + 1 == text.size()) return NotAJob(text);

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "api/object_meta.h"
 #include "base/result.h"
 #include "view/screens/text.h"
 
@@ -27,6 +28,9 @@ struct JobReference {
 
 // `text`: TYPE[.GROUP]/NAME; TYPE is the singular or plural word, in any case.
 Result<JobReference> ParseJobReference(const std::string& text);
+
+// The job that controls a Workload. Kinds of another group may have the same word.
+Result<JobReference> JobReferenceOf(const api::OwnerReference& owner);
 
 // The label selector of the pods of `job`; empty: the job has no selector yet.
 std::string PodSelectorOf(const JobReference& reference, const nlohmann::json& job);
