@@ -30,11 +30,13 @@ KUBECTLS = [path for path in os.environ.get("KUBECTL", BUILT_KUBECTLS).split(":"
 class BerthUp(KubectlClient):
     """One data folder; `start` and `kill` may follow each other."""
 
-    def __init__(self, kubectl=None, images=(), flags=()):
+    def __init__(self, kubectl=None, images=(), flags=(), program=BERTH, no_node=("--no-node",)):
         self.folder = scratch_folder("berth-e2e-")
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.log_path = os.path.join(self.folder, "berth.log")
         self.kubectl_program = kubectl or KUBECTLS[0]
+        self.program = program
+        self.no_node = no_node  # the test brings its nodes
         self.images = list(images)
         self.flags = list(flags)
         self.process = None
@@ -43,10 +45,10 @@ class BerthUp(KubectlClient):
     def start(self):
         if os.path.exists(self.kubeconfig):
             os.remove(self.kubeconfig)  # written last: its presence means "ready"
-        command = [BERTH, "up", "--data-dir", os.path.join(self.folder, "data"),
+        command = [self.program, "up", "--data-dir", os.path.join(self.folder, "data"),
                    "--kubeconfig", self.kubeconfig]
         if not {"--node", "--api-only"} & set(self.flags):
-            command += ["--no-node"]  # the test brings its nodes
+            command += self.no_node
         if "--listen" not in self.flags:
             command += ["--listen", "127.0.0.1:0"]
         for image in self.images:
@@ -104,7 +106,7 @@ class BerthUp(KubectlClient):
 
     # Talking to it --------------------------------------------------------------------------------
     def berth(self, *arguments, **options):
-        return self.run(BERTH, *arguments, **options)
+        return self.run(self.program, *arguments, **options)
 
     def call(self, method, path, body=None, token=None):
         """The answer to a request of the kubeconfig's user, or of the token's, for what Debian's kubectl cannot do. A PATCH is a merge patch."""

@@ -33,11 +33,11 @@ LISTEN = ("--metrics-listen", ANY_PORT, "--health-listen", ANY_PORT, "--webhook-
 
 class Controller:
     """One `berth controller`, a replica. `listen`: flags of its ports; `clock`: how wrong its clock is, as
-    "+10m"."""
+    "+10m"; `program`: of another version."""
 
-    def __init__(self, plane, name, kubeconfig, flags=(), listen=LISTEN, clock=None):
+    def __init__(self, plane, name, kubeconfig, flags=(), listen=LISTEN, clock=None, program=BERTH):
         self.plane, self.name, self.kubeconfig = plane, name, kubeconfig
-        self.clock = clock
+        self.clock, self.program = clock, program
         self.flags = [*listen, *flags]
         self.log_path = plane.file(name + ".log")
         self.process = None
@@ -45,7 +45,7 @@ class Controller:
     def start(self):
         with open(self.log_path, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(
-                [BERTH, "controller", "--kubeconfig", self.kubeconfig, *self.flags],
+                [self.program, "controller", "--kubeconfig", self.kubeconfig, *self.flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent,
                 env={"PATH": os.environ["PATH"], "HOME": self.plane.folder,
                      "POD_NAME": self.name, "POD_NAMESPACE": NAMESPACE,
@@ -143,11 +143,11 @@ class Installation:
         """A kubeconfig of the holder of `token`, else of the ServiceAccount, with all certificates inline."""
         return self.plane.write_inline_kubeconfig(name, token or self.token())
 
-    def start(self, name="controller", flags=(), kubeconfig=None, clock=None):
+    def start(self, name="controller", flags=(), kubeconfig=None, clock=None, program=BERTH):
         """Starts a replica and points the webhooks to it."""
         kubeconfig = kubeconfig or self.plane.write_kubeconfig(
             self.plane.file(name + ".kubeconfig"), self.token())
-        controller = Controller(self.plane, name, kubeconfig, flags, clock=clock).start()
+        controller = Controller(self.plane, name, kubeconfig, flags, clock=clock, program=program).start()
         self.controllers[name] = controller
         self.lead_webhooks_to(controller.port("webhook"))
         self.lead_visibility_to(controller.port("visibility"))
