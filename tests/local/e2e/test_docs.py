@@ -4,6 +4,9 @@ program, and it names every alert, every label and every kind that there is.
 Method: a `berth up` takes the manifests; texts are compared with the sources."""
 
 import glob
+import importlib.machinery
+import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -79,6 +82,18 @@ class TextTest(unittest.TestCase):
         done = subprocess.run([os.path.join(ROOT, "tools", "cli-reference"), "--check", "--program", BERTH],
                               text=True, capture_output=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_the_recording_has_the_commands_of_the_pages(self):
+        loader = importlib.machinery.SourceFileLoader("recording", os.path.join(ROOT, "tools", "terminal-recording"))
+        tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("recording", loader))
+        loader.exec_module(tool)
+        header, *events = map(json.loads, read("docs", "pictures", "start.cast").splitlines())
+        self.assertEqual((header["version"], header["width"], header["height"]), (2, tool.COLUMNS, tool.LINES))
+        self.assertEqual([text for _, kind, text in events if kind == "m"], [block for _, block in tool.blocks_of_pages()],
+                         "the pages have changed: record them again with tools/terminal-recording")
+        self.assertEqual([seconds for seconds, _, _ in events], sorted(seconds for seconds, _, _ in events))
+        shown = "".join(text for _, kind, text in events if kind == "o")
+        self.assertIn("default/large has waited", shown)
 
     def test_every_alert_is_described(self):
         alerts = re.findall(r"- alert: (\w+)", read("manifests", "monitoring", "alerts.yaml"))
