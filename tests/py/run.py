@@ -3,10 +3,11 @@
 
 The files' own folders and tests/py are the places that tests import from. Tests of several files share what the
 harness keeps for the process, such as the control plane of shared_plane.py. With --part 1/3 each third test runs, from
-the first. The ten longest tests stand at the end."""
+the first. The ten longest tests stand at the end, and the processor time of this process and its ended children."""
 
 import importlib
 import os
+import resource
 import sys
 import time
 import unittest
@@ -58,6 +59,11 @@ def tests_of(suite):
     return [test for one in suite for test in (tests_of(one) if isinstance(one, unittest.TestSuite) else [one])]
 
 
+def processor_seconds():
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
 def main(words):
     part = words.pop(words.index("--part") + 1) if "--part" in words else "1/1"
     words = [word for word in words if word != "--part"]
@@ -81,6 +87,7 @@ def main(words):
     result = unittest.TextTestRunner(verbosity=2 if verbose else 1, resultclass=TimedResult).run(suite)
     for name, seconds in sorted(result.seconds.items(), key=lambda item: -item[1])[:10]:
         print(f"  {seconds:6.1f} s  {name}")
+    print(f"  {processor_seconds():6.1f} s  of processor time")
     return 0 if result.wasSuccessful() else 1
 
 
