@@ -73,6 +73,7 @@ class Lines {
 
   void Add(const std::string& key, const CapacityRecord& request) {
     Line& line = by_key_.try_emplace(key, times_.size()).first->second;
+    AddToHour(line, request);
     for (std::size_t i = 0; i < times_.size(); ++i) {
       const Period& part = times_[i];
       CapacityCounts& counts = line.parts[i];
@@ -100,7 +101,7 @@ class Lines {
         line.parts[i].p50 = NearestRank(line.waits[i], 0.5);
         line.parts[i].p90 = NearestRank(line.waits[i], 0.9);
       }
-      lines.emplace_back(line.asked, CapacityLine{key, std::move(line.parts)});
+      lines.emplace_back(line.asked, CapacityLine{key, std::move(line.parts), line.hours});
     }
     std::stable_sort(lines.begin(), lines.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -120,8 +121,20 @@ class Lines {
     explicit Line(std::size_t count) : parts(count), waits(count) {}
     std::vector<CapacityCounts> parts;
     std::vector<std::vector<Seconds>> waits;  // the waits of each part
+    std::array<HourCounts, 24> hours{};
     std::int64_t asked = 0;
   };
+
+  void AddToHour(Line& line, const CapacityRecord& request) const {
+    if (times_.empty() || !IsInPart({times_.front().from, times_.back().to}, request.created)) {
+      return;
+    }
+    constexpr Seconds kHour = 3600;
+    HourCounts& hour = line.hours[static_cast<std::size_t>(request.created / kHour % 24)];
+    ++hour.asked;
+    if (request.provisioned) ++hour.provisioned;
+    if (request.outcome == kFailed && is_stockout_(request.reason)) ++hour.stockouts;
+  }
 
   const Times& times_;
   const std::function<bool(const std::string&)>& is_stockout_;

@@ -7,12 +7,16 @@
 // open:        requests that were neither provisioned nor over at the end of the part
 // nodes:       the mean number of nodes that stood for Workloads (NodeTimeRecord)
 //
+// An hour of the day, in UTC, counts the requests that were created in this hour of any day of the
+// period, and what became of these requests until now.
+//
 // A shape is the amount that the attempt of the Workload held, or requested: "8 nvidia.com/gpu of
 // h100".
 //
 // Threads: pure functions. Errors: none.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -36,10 +40,18 @@ struct CapacityCounts {
   friend bool operator==(const CapacityCounts&, const CapacityCounts&) = default;
 };
 
+struct HourCounts {
+  std::int64_t asked = 0;
+  std::int64_t provisioned = 0;
+  std::int64_t stockouts = 0;
+  friend bool operator==(const HourCounts&, const HourCounts&) = default;
+};
+
 // `parts`: one for each of CapacityHistory::times.
 struct CapacityLine {
   std::string key;  // names a class or a shape
   std::vector<CapacityCounts> parts;
+  std::array<HourCounts, 24> hours;  // by hour of the day, in UTC
   friend bool operator==(const CapacityLine&, const CapacityLine&) = default;
 };
 struct PoolLine {

@@ -118,13 +118,15 @@ Resource CapacityRequests() {
       .description = "the ProvisioningRequests: what was asked of the cloud",
       .everywhere = {"autoscaling.x-k8s.io", "provisioningrequests"},
       .in_namespace = {"autoscaling.x-k8s.io", "provisioningrequests"},
-      .fields = {{"namespace", kText, Use::kFilter, "namespace of the ProvisioningRequest"},
-                 {"name", kText, Use::kPlain, "name of the ProvisioningRequest"},
-                 {"class", kText, Use::kFilter, "provisioning class"},
-                 {"state", kText, Use::kFilter, "Pending, or the latest condition that is true"},
-                 {"createdAt", kTime, Use::kSort, "when it was asked", Readers::kAll, "time"},
-                 {"workload", kText, Use::kPlain, "name of the Workload; empty: none"},
-                 {"message", kText, Use::kPlain, "message of that condition"}}};
+      .fields = {
+          {"namespace", kText, Use::kFilter, "namespace of the ProvisioningRequest"},
+          {"name", kText, Use::kPlain, "name of the ProvisioningRequest"},
+          {"class", kText, Use::kFilter, "provisioning class"},
+          {"state", kText, Use::kFilter, "Pending, or the latest condition that is true"},
+          {"stateSince", kTime, Use::kPlain, "since when that condition is true; null: Pending"},
+          {"createdAt", kTime, Use::kSort, "when it was asked", Readers::kAll, "time"},
+          {"workload", kText, Use::kPlain, "name of the Workload; empty: none"},
+          {"message", kText, Use::kPlain, "message of that condition"}}};
 }
 
 const char* TypeName(FieldType type) {

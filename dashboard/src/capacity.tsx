@@ -4,9 +4,12 @@ import { capacity, type Capacity, type CapacityPool, type CapacityRequest } from
 import { StockAction } from "./actions";
 import { CapacityOverTime } from "./capacity_history";
 import { count, duration } from "./format";
-import { hasActions, scope, useAnswer, useCounts, useList } from "./live";
-import { Age, Empty, Notice, Panel, Skeleton, Table, When, Words } from "./parts";
+import { shortly } from "./history";
+import { hasActions, scope, useAnswer, useCounts, useList, type List } from "./live";
+import { Age, clock, Empty, Notice, Panel, Skeleton, Table, When, Words } from "./parts";
 import { address, change, Link, paths } from "./router";
+import { RequestBar } from "./request_line";
+import { lineStart } from "./request_spans";
 import { Rows, type Column } from "./rows";
 import { useStore } from "./store";
 import { plain } from "./words";
@@ -32,6 +35,8 @@ const columns: Column<CapacityRequest>[] = [
   },
 ];
 
+const LINE_AFTER = 4; // columns before the time line
+
 export function CapacityView() {
   const { query } = useStore(address);
   const chosen = { state: query.get("state") ?? "", class: query.get("class") ?? "" };
@@ -52,11 +57,22 @@ export function CapacityView() {
         <output>{list.loading ? "…" : `${count(list.rows.length)}${list.hasMore ? " and more" : ""}`}</output>
       </form>
       <Empty list={list}>No request for capacity is of this kind.</Empty>
-      {list.rows.length > 0 && <Rows list={list} columns={columns} label="Requests for capacity" most={12} />}
+      {list.rows.length > 0 && <Requests list={list} />}
       <Supply />
       <CapacityOverTime />
     </>
   );
+}
+
+function Requests({ list }: { list: List<CapacityRequest> }) {
+  const now = useStore(clock);
+  const from = lineStart(list.rows, now);
+  const line: Column<CapacityRequest> = {
+    title: `Since ${shortly(from / 1000)}`,
+    kind: "line",
+    cell: (row) => <RequestBar row={row} from={from} />,
+  };
+  return <Rows list={list} columns={[...columns.slice(0, LINE_AFTER), line, ...columns.slice(LINE_AFTER)]} label="Requests for capacity" most={12} />;
 }
 
 // Pools, prices, stock and cost, with the rights of the reader.

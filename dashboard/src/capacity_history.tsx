@@ -2,6 +2,7 @@
 // the ledger.
 import { capacityHistory, type CapacityCounts, type CapacityHistory, type CapacityLine } from "./api";
 import { count, duration } from "./format";
+import { HeatMap } from "./heat_map";
 import { Axis, Bars, SPANS } from "./history";
 import { scope, useAnswer } from "./live";
 import { Notice, Panel, Skeleton, Table, When } from "./parts";
@@ -26,6 +27,7 @@ const MEASURES: Record<string, Measure> = {
 };
 const CHOICES = Object.entries(MEASURES).map(([key, each]): [string, string] => [key, each.name]);
 const ASKED = MEASURES["asked"] as Measure;
+const NO_SHAPE = "of no known job";
 
 const means = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 1 });
 
@@ -75,7 +77,13 @@ function Shown({ history, measure }: { history: CapacityHistory; measure: Measur
     <>
       {history.classes.length === 0 && <Notice kind="empty">Nothing was asked for in this time.</Notice>}
       {lines("By class", history.classes, "no class")}
-      {lines("By shape", history.shapes, "of no known job")}
+      {lines("By shape", history.shapes, NO_SHAPE)}
+      {history.shapes.length > 0 && (
+        <>
+          <h3>By shape and hour of the day: requests granted</h3>
+          <HeatMap lines={history.shapes} none={NO_SHAPE} />
+        </>
+      )}
       {history.pools.length > 0 && (
         <>
           <h3>Nodes of pools, mean</h3>

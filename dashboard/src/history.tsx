@@ -51,7 +51,7 @@ export function Bars({ label, parts, values, text }: BarsOf) {
 }
 
 const SHORTLY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
-const shortly = (seconds: number) => SHORTLY.format(seconds * 1000);
+export const shortly = (seconds: number) => SHORTLY.format(seconds * 1000);
 
 // The beginnings of parts, the indices of those that have one, and the end of the last.
 function timesOf(parts: { from: string; to: string }[]): { times: number[]; kept: number[]; to: number } {

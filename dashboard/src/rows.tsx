@@ -7,7 +7,7 @@ import type { List } from "./live";
 export interface Column<T> {
   title: string;
   cell: (row: T, index: number) => ComponentChildren;
-  kind?: "number" | "wide" | "main";
+  kind?: "number" | "wide" | "main" | "line";
   narrow?: "second"; // in the second line of a narrow row; numbers are else left out there
 }
 

@@ -42,13 +42,14 @@ CapacityCounts = TypedDict("CapacityCounts", { "asked": "int", "failed": "int", 
 CapacityHistory = TypedDict("CapacityHistory", { "classes": "list[CapacityLine]", "linesLeftOut": "int",
     "pools": "list[PoolLine]", "prices": "list[PriceSince]", "shapes": "list[CapacityLine]",
     "times": "list[HistoryTime]", })
-CapacityLine = TypedDict("CapacityLine", { "key": "str", "parts": "list[CapacityCounts]", })
+CapacityLine = TypedDict("CapacityLine", { "key": "str", "parts": "list[CapacityCounts]",
+    "hours": "list[HourCounts]", })
 CapacityPool = TypedDict("CapacityPool", { "machineType": "str", "maxNodes": "int | None", "name": "str",
     "nodes": "int", "stock": "int | None", "stockByZone": "list[ZoneStock]", "totalStock": "int | None", })
 CapacityTried = TypedDict("CapacityTried", { "advice": "Advice", "at": "str", "step": "str", })
 Capacityrequests = TypedDict("Capacityrequests", { "class": "NotRequired[str]", "createdAt": "NotRequired[str]",
     "id": "str", "message": "NotRequired[str]", "name": "NotRequired[str]", "namespace": "NotRequired[str]",
-    "state": "NotRequired[str]", "workload": "NotRequired[str]", })
+    "state": "NotRequired[str]", "workload": "NotRequired[str]", "stateSince": "NotRequired[str | None]", })
 CapacityrequestsPage = TypedDict("CapacityrequestsPage", { "counts": "NotRequired[list[Count]]",
     "items": "list[Capacityrequests]", "next": "NotRequired[str]", "revision": "str", })
 CohortHistory = TypedDict("CohortHistory", { "cohort": "str", "queues": "list[CohortQueue]",
@@ -75,6 +76,7 @@ HeldAmount = TypedDict("HeldAmount", { "amount": "int", "flavor": "str", "resour
 HistoryPart = TypedDict("HistoryPart", { "admitted": "int", "from": "str", "p50WaitSeconds": "int | None",
     "p90WaitSeconds": "int | None", "preempted": "int", "to": "str", "used": "list[Amount]", })
 HistoryTime = TypedDict("HistoryTime", { "from": "str", "to": "str", })
+HourCounts = TypedDict("HourCounts", { "asked": "int", "provisioned": "int", "stockouts": "int", })
 KarpenterPool = TypedDict("KarpenterPool", { "limits": "dict[str, str]", "name": "str", "ready": "bool | None",
     "used": "dict[str, str]", })
 LevelRoom = TypedDict("LevelRoom", { "amount": "int", "level": "str", })

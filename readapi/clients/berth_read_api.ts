@@ -79,6 +79,7 @@ export interface CapacityHistory {
 export interface CapacityLine {
   key: string;
   parts: CapacityCounts[];
+  hours: HourCounts[];
 }
 export interface CapacityPool {
   machineType: string;
@@ -111,6 +112,8 @@ export interface Capacityrequests {
   state?: string;
   // name of the Workload; empty: none
   workload?: string;
+  // since when that condition is true; null: Pending
+  stateSince?: string | null;
 }
 export interface CapacityrequestsPage {
   // numbers of rows by the values of `countBy`; absent without it
@@ -221,6 +224,11 @@ export interface HistoryPart {
 export interface HistoryTime {
   from: string;
   to: string;
+}
+export interface HourCounts {
+  asked: number;
+  provisioned: number;
+  stockouts: number;
 }
 export interface KarpenterPool {
   limits: Record<string, string>;

@@ -66,6 +66,23 @@ TEST(CapacityHistoryTest, TellsOutcomesAndWaitsOfEachPart) {
   EXPECT_EQ(history.left_out, 0);
 }
 
+TEST(CapacityHistoryTest, CountsRequestsAndTheirOutcomesByHourOfTheDay) {
+  constexpr Seconds kHour = 3600;
+  constexpr Seconds kDay = 24 * kHour;
+  const CapacityHistory history = MakeCapacityHistory(
+      {Granted(Asked("a", 3 * kHour), 9 * kHour),
+       Granted(Asked("b", kDay + 3 * kHour + 59), 2 * kDay),
+       Refused(Asked("c", 4 * kHour - 1), 5 * kHour, "NoMachine"),
+       Refused(Asked("d", 23 * kHour), kDay, "Wrong"), Asked("outside", 2 * kDay)},
+      {}, {}, {0, 2 * kDay}, 8, [](const std::string& reason) { return reason == "NoMachine"; });
+  ASSERT_EQ(history.shapes.size(), 1U);
+  std::array<HourCounts, 24> expected{};
+  expected[3] = {.asked = 3, .provisioned = 2, .stockouts = 1};
+  expected[23] = {.asked = 1};
+  EXPECT_EQ(history.shapes[0].hours, expected);
+  EXPECT_EQ(history.classes[0].hours, expected);
+}
+
 TEST(CapacityHistoryTest, AShapeIsThatOfTheTurnThatAsked) {
   std::vector<AttemptRecord> turns{Admitted("a", 900, 910, 1), Admitted("a", 1000, 1010, 2)};
   turns[1].resources = {{"t4", "berth.dev/gpus", 1'333'333}, {"t4", "nvidia.com/gpu", 4}};

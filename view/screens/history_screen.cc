@@ -263,7 +263,13 @@ json CapacityLinesJson(const std::vector<ledger::CapacityLine>& lines) {
                        {"p50WaitSeconds", MaybeSeconds(each.p50)},
                        {"p90WaitSeconds", MaybeSeconds(each.p90)}});
     }
-    list.push_back({{"key", line.key}, {"parts", std::move(parts)}});
+    json hours = json::array();
+    for (const ledger::HourCounts& each : line.hours) {
+      hours.push_back({{"asked", each.asked},
+                       {"provisioned", each.provisioned},
+                       {"stockouts", each.stockouts}});
+    }
+    list.push_back({{"key", line.key}, {"parts", std::move(parts)}, {"hours", std::move(hours)}});
   }
   return list;
 }

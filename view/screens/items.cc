@@ -245,6 +245,8 @@ Json CapacityRequestItem(const api::ProvisioningRequest& request) {
           {"name", request.meta.name},
           {"class", request.provisioning_class_name},
           {"state", state},
+          {"stateSince",
+           condition == nullptr ? Json() : Json(FormatTime(condition->last_transition_time))},
           {"createdAt", FormatTime(request.meta.creation_timestamp)},
           {"workload", OwningWorkload(request.meta)},
           {"message", condition == nullptr ? "" : condition->message}};
