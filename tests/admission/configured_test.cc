@@ -26,7 +26,7 @@ void SetPodsReady(TableWorld& world, const std::string& name) {
   world.Apply(workload);
 }
 
-TEST(BlockAdmission, OneAtATimeOverAllQueues) {
+TEST(BlockAdmission, OneWorkloadAtATimeStartsInAllQueues) {
   SchedulerConfig config;
   config.block_admission = true;
   TableWorld world(
@@ -43,7 +43,7 @@ TEST(BlockAdmission, OneAtATimeOverAllQueues) {
   EXPECT_EQ(world.Cycle(), "y Admitted");
 }
 
-TEST(BlockAdmission, WhoLeavesBlocksNobody) {
+TEST(BlockAdmission, FinishedWorkloadBlocksNoAdmission) {
   SchedulerConfig config;
   config.block_admission = true;
   TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})}, config);
@@ -55,7 +55,7 @@ TEST(BlockAdmission, WhoLeavesBlocksNobody) {
   EXPECT_EQ(world.Cycle(), "y Admitted");
 }
 
-TEST(BlockAdmission, StandingNodesBlockNobody) {
+TEST(BlockAdmission, StandingNodesBlockNoAdmission) {
   SchedulerConfig config;
   config.block_admission = true;
   TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})}, config);
@@ -81,7 +81,7 @@ TEST(BlockAdmission, DoesNotStopPreemption) {
   EXPECT_EQ(world.Cycle(), "high Admitted");
 }
 
-TEST(QuotaCheck, UndeclaredResourcesAreIgnoredWhereAskedFor) {
+TEST(QuotaCheck, IgnoresUndeclaredResourcesIfConfigured) {
   for (const bool ignore : {false, true}) {
     SchedulerConfig config;
     config.ignore_undeclared_resources = ignore;
@@ -108,7 +108,7 @@ SchedulerConfig Sharing() {
   return config;
 }
 
-TEST(AdmissionFairSharing, EachReservationCostsItsLocalQueueItsTurn) {
+TEST(AdmissionFairSharing, LocalQueuesTakeTurnsByUsage) {
   for (const bool by_usage : {false, true}) {
     TableWorld world({"f"}, {SharedQueue(9, by_usage)}, Sharing());
     world.Apply(MakeLocalQueue("b", "a"));

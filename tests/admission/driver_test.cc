@@ -58,7 +58,7 @@ TEST_F(DriverTest, AnAdmissionIsOneWrite) {
   EXPECT_FALSE(world_.driver().IsWritten(writes.front(), other));
 }
 
-TEST_F(DriverTest, APreemptionEvictsAndExplains) {
+TEST_F(DriverTest, PreemptionEvictsVictimsAndExplainsThePreemptor) {
   world_.Apply(MakeJob("low", "q", 1, {{"gpu", 2}}));
   world_.Apply(MakeJob("low2", "q", 1, {{"gpu", 2}}));
   world_.AdmitAll();
@@ -95,7 +95,7 @@ TEST_F(DriverTest, AnEvictionNeedsAReservation) {
   EXPECT_FALSE(world_.driver().IsDue(write, before));
 }
 
-TEST_F(DriverTest, AWaitingWorkloadIsExplained) {
+TEST_F(DriverTest, WaitingWorkloadGetsItsMessage) {
   world_.Apply(MakeJob("wide", "q", 1, {{"gpu", 5}}));
   world_.Cycle();
   const Driver::Writes writes = WritesFor("wide");
@@ -107,7 +107,7 @@ TEST_F(DriverTest, AWaitingWorkloadIsExplained) {
   EXPECT_EQ(waits->message, world_.MessageOf("wide"));
 }
 
-TEST_F(DriverTest, AKeptWriteOutlivesItsCycle) {
+TEST_F(DriverTest, KeptWriteStaysValidAfterItsCycle) {
   world_.Apply(MakeJob("low", "q", 1, {{"gpu", 4}}));
   world_.AdmitAll();
   world_.Apply(MakeJob("high", "q", 1, {{"gpu", 4}}, 10));
@@ -122,7 +122,7 @@ TEST_F(DriverTest, AKeptWriteOutlivesItsCycle) {
   EXPECT_EQ(kept->decision->object->meta.name, "high");
 }
 
-TEST(DriverOptionsTest, PodsAreAwaitedWhereTheOptionsSaySo) {
+TEST(DriverOptionsTest, PodsReadyConditionIsWrittenIfTheOptionIsOn) {
   for (const bool enabled : {true, false}) {
     DriverOptions options;
     options.pods_ready.enabled = enabled;

@@ -18,7 +18,7 @@ using support::TableWorld;
 const char kAll[] = "couldn't assign flavors to pod set main: ";
 
 // Queue a: gpu 4 and memory 8Gi on "plain"; 3 of the GPUs are in use.
-TEST(MessagesTest, WhyItWaits) {
+TEST(MessagesTest, ReportsWhyAWorkloadWaits) {
   struct Row {
     const char* name;
     api::ResourceAmounts requests;
@@ -80,7 +80,7 @@ TEST(MessagesTest, WhyItWaits) {
   }
 }
 
-TEST(MessagesTest, FlavorsThatDoNotMatch) {
+TEST(MessagesTest, ReportsFlavorsThatDoNotMatch) {
   TableWorld world({},
                    {MakeQueue("a", "", {{"spot", {{"cpu", 4000}}}, {"plain", {{"cpu", 500}}}})});
   world.Apply(MakeFlavor("spot", {}, {{"spot", "yes", "NoSchedule"}}));
@@ -105,7 +105,7 @@ TEST(MessagesTest, FlavorsThatDoNotMatch) {
   EXPECT_EQ(PendingReason(world.Of("v")), "NoMatchingFlavor");
 }
 
-TEST(MessagesTest, TheSecondPodSetSaysWhatTheFirstAsks) {
+TEST(MessagesTest, SecondPodSetsMessageCountsTheFirstsRequests) {
   TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})});
   api::Workload job = MakeJob("w", "a", 1, {{"gpu", 3}});
   job.spec.pod_sets.push_back(support::MakePodSet("workers", 2, {{"gpu", 1}}));
@@ -117,7 +117,7 @@ TEST(MessagesTest, TheSecondPodSetSaysWhatTheFirstAsks) {
             "capacity (4)");
 }
 
-TEST(MessagesTest, PreemptingSkippedMismatched) {
+TEST(MessagesTest, ReportsPreemptingSkippedAndMismatchedWorkloads) {
   api::ClusterQueue a = MakeQueue("a", "c", {{"f", {{"gpu", 4}}}});
   a.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
   api::ClusterQueue b = MakeQueue("b", "c", {{"f", {{"gpu", 0}}}});
@@ -141,7 +141,7 @@ TEST(MessagesTest, PreemptingSkippedMismatched) {
   EXPECT_EQ(PendingReason(world.Of("z")), "Misconfigured");
 }
 
-TEST(MessagesTest, WhatIsWrittenOnTheVictim) {
+TEST(MessagesTest, VictimsMessageNamesPreemptorReasonAndPaths) {
   api::Workload preemptor;
   preemptor.meta.uid = "u-1";
   preemptor.meta.labels[api::kJobUidLabel] = "j-1";
@@ -166,7 +166,7 @@ TEST(MessagesTest, WhatIsWrittenOnTheVictim) {
             "prioritization in the ClusterQueue; preemptor path: /a; preemptee path: /a");
 }
 
-TEST(MessagesTest, FlavorsThatWereConsidered) {
+TEST(MessagesTest, ReportsTheConsideredFlavors) {
   TableWorld world({"f0", "f1"},
                    {MakeQueue("a", "c", {{"f0", {{"gpu", 1, 0}}}, {"f1", {{"gpu", 1}}}}),
                     MakeQueue("b", "c", {{"f0", {{"gpu", 0}}}, {"f1", {{"gpu", 4}}}})});
@@ -179,7 +179,7 @@ TEST(MessagesTest, FlavorsThatWereConsidered) {
 }
 
 // Kueue's SliceRequests orders by the hash of the name: memory, then GPUs, then cpu.
-TEST(MessagesTest, TheFirstResourceThatCannotBeHadIsTheOneToldOf) {
+TEST(MessagesTest, OneInsufficientResourceGroupIsReported) {
   TableWorld world({"f", "g"}, {MakeQueue("a", "", {{"f", {{"cpu", 1}}}})});
   api::ClusterQueue queue = MakeQueue("a", "", {{"f", {{"cpu", 1}}}});
   queue.spec.resource_groups.push_back(support::MakeGroup({{"g", {{"nvidia.com/gpu", 1}}}}));
@@ -193,7 +193,7 @@ TEST(MessagesTest, TheFirstResourceThatCannotBeHadIsTheOneToldOf) {
 }
 
 // Kueue's toAPI writes an amount for every resource with a flavor.
-TEST(MessagesTest, ALeaderThatAsksForNothingUsesNothing) {
+TEST(MessagesTest, LeaderWithoutRequestsHasZeroUsage) {
   Vocabulary vocabulary;
   Decision decision;
   PodSetDecision& leader = decision.assignment.pod_sets.emplace_back();

@@ -6,7 +6,7 @@
 namespace berth::admission {
 namespace {
 
-TEST(OwnRulesTest, AreToldByName) {
+TEST(OwnRulesTest, AreSetAndListedByName) {
   OwnRules rules = OwnRules::None();
   ASSERT_TRUE(rules.Set("wake-the-flavor", true));
   ASSERT_TRUE(rules.Set("spare-the-preempted", true));
@@ -20,7 +20,7 @@ TEST(OwnRulesTest, AreToldByName) {
   EXPECT_NE(rules.NamesOfDisabled().find("wake-the-flavor"), std::string::npos);
 }
 
-TEST(OwnRulesTest, ANarrowerRulesNameIsASecondName) {
+TEST(OwnRulesTest, OldNameSetsTheWiderRule) {
   OwnRules rules;
   ASSERT_TRUE(rules.Set("owners-before-returning-borrowers", false));
   EXPECT_EQ(rules.NamesOfDisabled(), "owners-before-borrowers");

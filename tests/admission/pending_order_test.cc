@@ -58,7 +58,7 @@ class PendingOrderTest : public ::testing::Test {
   TableWorld world_{{"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 1}}}})}};
 };
 
-TEST_F(PendingOrderTest, AllThatWaitInTheOrderOfTheQueue) {
+TEST_F(PendingOrderTest, ListsWaitingWorkloadsInTheOrderOfTheQueue) {
   EXPECT_EQ(InCluster(), "");
   Add("runs", "a", 0);
   EXPECT_EQ(world_.Cycle(), "runs Admitted");
@@ -91,7 +91,7 @@ TEST_F(PendingOrderTest, LocalQueuesOfOneNameAreCountedApart) {
   EXPECT_EQ(InLocal("a"), "first:0/0 second:2/1");
 }
 
-TEST_F(PendingOrderTest, PagesOfAList) {
+TEST_F(PendingOrderTest, ReturnsPagesByOffsetAndLimit) {
   for (const char* name : {"w0", "w1", "w2", "w3"}) Add(name, "a", 0);
   Add("other", "b", 1);
   EXPECT_EQ(InCluster({.offset = 1, .limit = 2}), "w0:1/0 w1:2/1");
@@ -103,14 +103,14 @@ TEST_F(PendingOrderTest, PagesOfAList) {
   EXPECT_EQ(InLocal("b", {.offset = -3, .limit = INT64_MAX}), "other:0/0");
 }
 
-TEST_F(PendingOrderTest, QueuesThatDoNotExist) {
+TEST_F(PendingOrderTest, ReportsAnUnknownLocalQueueAndAnEmptyOne) {
   EXPECT_EQ(InLocal("none"), "no such queue");
   world_.Apply(MakeLocalQueue("nowhere", "missing"));
   Add("lost", "nowhere", 0);
   EXPECT_EQ(InLocal("nowhere"), "") << "as in Kueue: a LocalQueue that leads nowhere is empty";
 }
 
-TEST_F(PendingOrderTest, ASnapshotStaysAsItWasTaken) {
+TEST_F(PendingOrderTest, SnapshotIgnoresLaterChanges) {
   for (const char* name : {"w0", "w1"}) Add(name, "a", 0);
   PendingSnapshot snapshot(world_.scheduler(),
                            *world_.scheduler().state().cluster_queues().Find("a"));
@@ -121,7 +121,7 @@ TEST_F(PendingOrderTest, ASnapshotStaysAsItWasTaken) {
   EXPECT_EQ(InCluster(), "w2:0/0 w1:1/1");
 }
 
-TEST_F(PendingOrderTest, AnEntrySaysWhyItsWorkloadWaits) {
+TEST_F(PendingOrderTest, EntryShowsTheReasonAndMessageOfItsWorkload) {
   api::Workload workload = MakeJob("w", "a", 1, {{"gpu", 1}}, 7);
   workload.meta.owner_references.push_back({.api_version = "batch/v1", .kind = "Job", .name = "j"});
   world_.Apply(workload);

@@ -64,7 +64,7 @@ TEST(ProgressProperty, AStrictHeadIsNeverOvertaken) {
   EXPECT_GT(heads, 1000) << "the stories hardly queue";
 }
 
-TEST(ProgressProperty, TheEventsOfOneInstantMayComeInAnyOrder) {
+TEST(ProgressProperty, OrderOfEventsOfOneInstantDoesNotMatter) {
   support::CheckProperty(1500, [] {
     const auto story = *support::AnyStory({});
     const auto seed = *rc::gen::arbitrary<std::uint64_t>();
@@ -129,7 +129,7 @@ bool IsActive(const ControlPlane& world, const api::Workload& workload) {
   return id && state.queue(*id).active();
 }
 
-TEST(ProgressProperty, NothingThatFitsIsLeftParked) {
+TEST(ProgressProperty, NoParkedWorkloadFits) {
   std::int64_t parked = 0;
   support::CheckProperty(1500, [&parked] {
     const auto story = *support::AnyStory({});
@@ -154,7 +154,7 @@ TEST(ProgressProperty, NothingThatFitsIsLeftParked) {
   EXPECT_GT(parked, 100) << "the stories hardly park anybody";
 }
 
-TEST(ProgressProperty, WhatCanBeAdmittedIsAdmittedInTheEnd) {
+TEST(ProgressProperty, EveryWorkloadThatCanFitIsAdmittedInTheEnd) {
   std::int64_t left = 0;
   support::CheckProperty(1500, [&left] {
     const auto story = *support::AnyStory({});

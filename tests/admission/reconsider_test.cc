@@ -58,7 +58,7 @@ TEST_F(ReconsiderTest, AnAssumedWorkloadKeepsItsQuota) {
   EXPECT_TRUE(HasQuota("w"));
 }
 
-TEST_F(ReconsiderTest, WhoIsNotConcernedStaysAsItIs) {
+TEST_F(ReconsiderTest, WorkloadWithoutANewProblemStaysParked) {
   world_.Apply(MakeJob("w", "a", 1, {{"gpu", 9}}));
   while (world_.HasHeads()) world_.Cycle();
   ASSERT_TRUE(IsParked("w"));
@@ -76,7 +76,7 @@ TEST_F(ReconsiderTest, WhoIsNotConcernedStaysAsItIs) {
 
 // Kueue's nominate requeues such a head with the generic reason: a StrictFIFO queue waits for a
 // head whose pods would be refused, a BestEffortFIFO queue parks the head.
-TEST(RefusedPods, TheirWorkloadIsNotTried) {
+TEST(RefusedPods, WorkloadWithAPodProblemIsNotTried) {
   for (const bool strict : {true, false}) {
     api::ClusterQueue queue = MakeQueue("a", "", {{"f", {{"gpu", 4}}}});
     if (strict) queue.spec.queueing_strategy = api::QueueingStrategy::kStrictFifo;
@@ -101,7 +101,7 @@ TEST(RefusedPods, TheirWorkloadIsNotTried) {
   }
 }
 
-TEST_F(ReconsiderTest, WhoWasForgottenIsNotBroughtBack) {
+TEST_F(ReconsiderTest, ForgottenWorkloadIsNotAddedAgain) {
   world_.Apply(MakeJob("w", "a", 1, {{"gpu", 9}}));
   world_.scheduler().Forget<api::Workload>(KeyOf("w"));
   LimitTo("Container", 9'000'000);

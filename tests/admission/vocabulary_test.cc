@@ -12,7 +12,7 @@ using support::MakeJob;
 using support::MakeQueue;
 using support::TableWorld;
 
-TEST(VocabularyTest, FollowsWhatIsThere) {
+TEST(VocabularyTest, NamesOfDeletedWorkloadsAreReleased) {
   TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})});
   world.Apply(MakeJob("stays", "a", 1, {{"example.com/stays", 1}}));
   world.Cycle();

@@ -66,7 +66,7 @@ api::ClusterQueue Quota(const char* queue, const char* cohort, const char* flavo
   return MakeQueue(queue, cohort, {{flavor, {{"gpu", nominal}}}});
 }
 
-TEST(WakeUpsTest, WhatWorkloadsDo) {
+TEST(WakeUpsTest, ChangesOfWorkloadsWakeTheirTree) {
   const WakeUpRow rows[] = {
       {"nothing", [](TableWorld&) {}, ""},
       {"a running one finishes: its whole tree",
@@ -95,7 +95,7 @@ TEST(WakeUpsTest, WhatWorkloadsDo) {
 }
 
 // Kueue's PriorityChanged considers Kueue's own classes alone.
-TEST(WakeUpsTest, AClassThatGetsAnotherPriorityWakes) {
+TEST(WakeUpsTest, ChangedWorkloadPriorityClassWakes) {
   for (const char* kind : {"WorkloadPriorityClass", "PriorityClass"}) {
     TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})});
     api::Workload running = MakeJob("running", "a", 1, {{"gpu", 4}});
@@ -115,7 +115,7 @@ TEST(WakeUpsTest, AClassThatGetsAnotherPriorityWakes) {
 
 // "main" fits flavor f, "rest" nothing: the scan of the first stops at f, and the next attempt is
 // to go on there. Then the queue takes the namespace no more.
-TEST(WakeUpsTest, AHeadThatMayNotBeTriedIsParkedWhereverItsScanStopped) {
+TEST(WakeUpsTest, NotNominatedHeadIsParkedInsideAScan) {
   for (const bool park : {true, false}) {
     SchedulerConfig config;
     config.own_rules.park_heads_not_tried = park;
@@ -136,7 +136,7 @@ TEST(WakeUpsTest, AHeadThatMayNotBeTriedIsParkedWhereverItsScanStopped) {
 
 // "main" fits flavor f, and nothing fits g, where the scan goes on. Quota of f comes free between
 // two attempts, and no further event wakes the workload.
-TEST(WakeUpsTest, AScanThatFreeQuotaHasOvertakenBeginsAgain) {
+TEST(WakeUpsTest, ScanRestartsAfterQuotaIsReleased) {
   for (const bool rescan : {true, false}) {
     SchedulerConfig config;
     config.own_rules.rescan_after_changes = rescan;
@@ -159,7 +159,7 @@ TEST(WakeUpsTest, AScanThatFreeQuotaHasOvertakenBeginsAgain) {
 
 // The same story, and the LocalQueue is stopped for a while. Kueue's AddLocalQueue makes new
 // entries: earlier attempts are unknown.
-TEST(WakeUpsTest, WhoComesBackThroughItsLocalQueueStartsAtTheFirstFlavor) {
+TEST(WakeUpsTest, RestartedLocalQueueRestartsTheScanAtTheFirstFlavor) {
   TableWorld world({"f", "g"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}, {"g", {{"gpu", 4}}}})});
   api::Workload job = MakeJob("w", "a", 1, {{"gpu", 1}});
   job.spec.pod_sets.push_back(support::MakePodSet("rest", 1, {{"gpu", 9}}));
@@ -174,7 +174,7 @@ TEST(WakeUpsTest, WhoComesBackThroughItsLocalQueueStartsAtTheFirstFlavor) {
   EXPECT_EQ(world.FlavorFor("w", "gpu"), "g");
 }
 
-TEST(WakeUpsTest, WhatBecomesOfOtherObjects) {
+TEST(WakeUpsTest, ChangesOfQueuesCohortsAndFlavorsWake) {
   const WakeUpRow rows[] = {
       {"more quota", [](TableWorld& w) { w.Apply(Quota("a", "c", "f", 5)); }, "pa pb"},
       {"less quota too: any change of the spec",
@@ -231,7 +231,7 @@ TEST(WakeUpsTest, WhatBecomesOfOtherObjects) {
   for (const WakeUpRow& row : rows) Check(row);
 }
 
-TEST(WakeUpsTest, QuotaThatComesFreeWakesThoughTheLocalQueueHasGone) {
+TEST(WakeUpsTest, ReleasedQuotaWakesAfterTheLocalQueueWasDeleted) {
   Parked world;
   world.scheduler().Forget<api::LocalQueue>(KeyOf("b"));
   world.Finish(KeyOf("running-b"));
@@ -239,7 +239,7 @@ TEST(WakeUpsTest, QuotaThatComesFreeWakesThoughTheLocalQueueHasGone) {
   EXPECT_EQ(Woken(world), "pa");
 }
 
-TEST(WakeUpsTest, LabelsOfANamespace) {
+TEST(WakeUpsTest, MatchingNamespaceLabelsWake) {
   api::ClusterQueue a = MakeQueue("a", "", {{"f", {{"gpu", 4}}}});
   a.spec.namespace_selector->match_labels["team"] = "ml";
   TableWorld world({"f"}, {a});
@@ -282,7 +282,7 @@ TEST(WakeUpsTest, AnInactiveCheckClosesItsQueue) {
 }
 
 // Hold: no new admissions; HoldAndDrain: running workloads stop too.
-TEST(WakeUpsTest, AHeldQueueAdmitsNothingAndADrainedOneAlsoEvicts) {
+TEST(WakeUpsTest, HoldAdmitsNothingAndHoldAndDrainAlsoEvicts) {
   struct Stop {
     const char* name;
     api::StopPolicy queue;

@@ -13,7 +13,7 @@ using Pods = std::vector<std::int64_t>;
 
 ResourceAmounts Gpus(std::int64_t count) { return {{"gpu", count}}; }
 
-TEST(FirstFitTest, RoomsAreFilledInTheirOrder) {
+TEST(FirstFitTest, FillsRoomsInTheirOrder) {
   struct FitRow {
     const char* what;
     std::vector<std::int64_t> rooms;                             // GPUs of each
@@ -39,20 +39,20 @@ TEST(FirstFitTest, RoomsAreFilledInTheirOrder) {
   }
 }
 
-TEST(FirstFitTest, RoomsAreOpenedUpToTheMost) {
+TEST(FirstFitTest, OpensRoomsUpToTheMaximum) {
   EXPECT_EQ(FirstFit({.another = Gpus(2), .most = 3}, {{Gpus(1), 5}}), (Pods{2, 2, 1}));
   EXPECT_EQ(FirstFit({.another = Gpus(2), .most = 2}, {{Gpus(1), 5}}), std::nullopt);
   EXPECT_EQ(FirstFit({.another = Gpus(2), .most = 9}, {{Gpus(3), 1}}), std::nullopt);
 }
 
-TEST(FirstFitTest, ARoomMayRefuseADemand) {
+TEST(FirstFitTest, RoomMayRejectADemand) {
   Rooms rooms{.free = {Gpus(1), Gpus(1)}};
   rooms.allows = [](std::size_t /*demand*/, std::size_t room) { return room == 1; };
   EXPECT_EQ(FirstFit(rooms, {{Gpus(1), 1}}), (Pods{0, 1}));
   EXPECT_EQ(FirstFit(rooms, {{Gpus(1), 2}}), std::nullopt);
 }
 
-TEST(NodeMatchTest, ATermKnowsLabelsAndTheName) {
+TEST(NodeMatchTest, TermMatchesLabelsAndNodeName) {
   const StringMap labels{{"zone", "a"}};
   EXPECT_FALSE(Matches(NodeSelectorTerm{}, labels, "n1")) << "an empty term matches nothing";
   NodeSelectorTerm term;

@@ -10,7 +10,7 @@
 namespace berth::api {
 namespace {
 
-TEST(HoldsTest, GatesAreReadInTheirOrder) {
+TEST(HoldsTest, ReadsAdmissionGatesInTheirOrder) {
   using Gates = std::vector<std::string>;
   ObjectMeta meta;
   EXPECT_EQ(AdmissionGatesOf(meta), Gates{});

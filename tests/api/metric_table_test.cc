@@ -26,7 +26,7 @@ TEST(MetricTableTest, EveryRowIsFoundByItsNameAlone) {
   EXPECT_EQ(FindMetric("zzz"), nullptr);
 }
 
-TEST(MetricTableTest, KindsFitNamesAndBounds) {
+TEST(MetricTableTest, NamesAndBoundsFitTheKind) {
   for (const MetricRows& section : MetricSections()) {
     for (const MetricRow& row : section) {
       EXPECT_EQ(row.kind == MetricKind::kCounter, row.name.ends_with("_total")) << row.name;
@@ -37,7 +37,7 @@ TEST(MetricTableTest, KindsFitNamesAndBounds) {
   }
 }
 
-TEST(MetricTableTest, LabelsAreNamesOnce) {
+TEST(MetricTableTest, LabelsAreUniqueInARow) {
   for (const MetricRows& section : MetricSections()) {
     for (const MetricRow& row : section) {
       if (row.labels.empty()) continue;

@@ -29,7 +29,7 @@ TEST(PodRequests, AnInitContainerCountsOnlyWhereItIsTheHighest) {
   EXPECT_THAT(PodRequests(spec), ElementsAre(Pair("cpu", 110)));
 }
 
-TEST(PodRequests, PodLevelResourcesWin) {
+TEST(PodRequests, PodLevelResourcesReplaceThoseOfContainers) {
   PodSpec spec;
   spec.containers = {{.name = "a", .requests = {{"cpu", 100}, {"memory", 7}}}};
   spec.pod_requests = {{"cpu", 1000}};

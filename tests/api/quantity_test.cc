@@ -40,7 +40,7 @@ TEST(Quantity, ReadsAndPrintsAsKubernetesDoes) {
   }
 }
 
-TEST(Quantity, SaturatesWhatDoesNotFit) {
+TEST(Quantity, SaturatesValuesThatDoNotFit) {
   EXPECT_EQ(Quantity::Parse("1000000000Ti")->Value(), INT64_MAX);
   EXPECT_EQ(Quantity::Parse("1000000000Gi")->Value(), 1073741824000000000);
   EXPECT_EQ(Quantity::Parse("1e999")->Value(), INT64_MAX);
@@ -50,7 +50,7 @@ TEST(Quantity, SaturatesWhatDoesNotFit) {
   EXPECT_EQ(ToAmount("cpu", *Quantity::Parse("1000000000000000000")), INT64_MAX);
 }
 
-TEST(Quantity, RefusesWhatIsNotOne) {
+TEST(Quantity, RejectsInvalidQuantities) {
   for (const char* text : {"", "Gi", "1GiB", "1 Gi", "1.2.3", "0x10", "1e", "--1", "-", "+", "-Gi",
                            "1e1001", "1e-1001", "1mm", "."}) {
     const auto quantity = Quantity::Parse(text);

@@ -7,7 +7,7 @@
 namespace berth::api {
 namespace {
 
-TEST(QueuePolicyTest, AnnotationsThatAreRefused) {
+TEST(QueuePolicyTest, RejectsInvalidAnnotations) {
   struct Row {
     const char* annotation;
     const char* value;
@@ -39,7 +39,7 @@ TEST(QueuePolicyTest, AnnotationsThatAreRefused) {
   }
 }
 
-TEST(QueuePolicyTest, TheWiderObjectDecidesWhatIsNotSaid) {
+TEST(QueuePolicyTest, CohortsPolicyFillsTheQueuesMissingFields) {
   const auto queue = ReadQueuePolicy({{kReserveAfterAnnotation, "off"}});
   const auto cohort = ReadQueuePolicy({{kOrderAnnotation, "ShortestFirst"},
                                        {kReserveAfterAnnotation, "72h"},
@@ -53,7 +53,7 @@ TEST(QueuePolicyTest, TheWiderObjectDecidesWhatIsNotSaid) {
             (ReserveAfter{ReserveAfter::Rule::kTime, std::chrono::hours(72)}));
 }
 
-TEST(QueuePolicyTest, AQueueMaySwitchOffWhatItsCohortSays) {
+TEST(QueuePolicyTest, QueueMaySwitchOffItsCohortsPolicy) {
   const auto queue = ReadQueuePolicy({{kPreemptionPatienceAnnotation, "off"}});
   const auto cohort = ReadQueuePolicy({{kPreemptionPatienceAnnotation, "30m"},
                                        {kVictimsAnnotation, "LeastWorkLost"},

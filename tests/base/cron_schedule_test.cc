@@ -69,7 +69,7 @@ TEST(CronScheduleTest, TheLatestRunIsTheLastMatchUpToNow) {
             "2026-11-22T10:14:00Z");
 }
 
-TEST(CronScheduleTest, RefusesWhatIsNoSchedule) {
+TEST(CronScheduleTest, RejectsInvalidSchedules) {
   const char* const rows[] = {
       "",          "* * * *",       "* * * * * *", "60 * * * *",  "* 24 * * *",
       "* * 0 * *", "* * * 13 *",    "* * * * 7",   "5-1 * * * *", "*/0 * * * *",
@@ -83,7 +83,7 @@ TEST(CronScheduleTest, RefusesWhatIsNoSchedule) {
   EXPECT_FALSE(CronSchedule::Parse(std::string(5000, '1')));
 }
 
-TEST(TimeZoneTest, RulesOfYears) {
+TEST(TimeZoneTest, ReadsRulesOfSummerTime) {
   const auto rule = ZoneRule::Parse("CET-1CEST,M3.5.0,M10.5.0/3");
   ASSERT_TRUE(rule);
   const auto offset = [&](const char* at) {
@@ -104,7 +104,7 @@ TEST(TimeZoneTest, RulesOfYears) {
   }
 }
 
-TEST(TimeZoneTest, RefusesWhatIsNoZone) {
+TEST(TimeZoneTest, RejectsInvalidZones) {
   for (const char* name : {"", "Nowhere/City", "/etc/passwd", "../../etc/passwd", "Europe"}) {
     EXPECT_FALSE(LoadTimeZone(name)) << name;
   }

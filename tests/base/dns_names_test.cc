@@ -6,7 +6,7 @@
 namespace berth {
 namespace {
 
-TEST(DnsNames, LabelsAndSubdomains) {
+TEST(DnsNames, DistinguishesLabelsAndSubdomains) {
   struct Row {
     const char* text;
     bool label;

@@ -6,7 +6,7 @@
 namespace berth {
 namespace {
 
-TEST(PercentEncodeTest, EscapesWhatIsNotNamed) {
+TEST(PercentEncodeTest, EscapesCharactersThatAreNotListed) {
   EXPECT_EQ(PercentEncode("aZ09-._~ /%+\xc3\xbc", "-._~"), "aZ09-._~%20%2F%25%2B%C3%BC");
   EXPECT_EQ(PercentEncode("a/b", "/"), "a/b");
   EXPECT_EQ(PercentEncode(std::string(1, '\0'), ""), "%00");

@@ -25,7 +25,7 @@ TEST(Rfc3339, CutsNanoseconds) {
   EXPECT_EQ(ParseTime("2026-11-20T07:03:22.123456789Z"), ParseTime("2026-11-20T07:03:22.123456Z"));
 }
 
-TEST(Rfc3339, RefusesWhatIsNotATime) {
+TEST(Rfc3339, RejectsInvalidTimes) {
   for (const char* text :
        {"", "2026-11-20", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-11-20T24:00:00Z",
         "2026-11-20T07:03:22", "2026-11-20T07:03:22.Z", "2026-11-20T07:03:22Zx"}) {
@@ -33,7 +33,7 @@ TEST(Rfc3339, RefusesWhatIsNotATime) {
   }
 }
 
-TEST(HumanDuration, ReadsAsKubectlPrintsIt) {
+TEST(HumanDuration, IsFormattedAsByKubectl) {
   EXPECT_EQ(HumanDuration(seconds(45)), "45s");
   EXPECT_EQ(HumanDuration(seconds(119)), "119s");
   EXPECT_EQ(HumanDuration(minutes(5) + seconds(3)), "5m3s");

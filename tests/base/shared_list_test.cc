@@ -23,7 +23,7 @@ TEST(SharedList, CopiesShareUntilOneIsChanged) {
   EXPECT_EQ(Items(b), (std::vector<std::string>{"z", "y"}));
 }
 
-TEST(SharedList, EveryWayOfChangingLeavesTheCopyAlone) {
+TEST(SharedList, EveryMutationLeavesACopyUnchanged) {
   const std::vector<void (*)(List&)> ways = {
       [](List& list) { list.push_back("z"); },
       [](List& list) { list.emplace_back("z"); },
@@ -44,14 +44,14 @@ TEST(SharedList, EveryWayOfChangingLeavesTheCopyAlone) {
   }
 }
 
-TEST(SharedList, AnOwnerAloneChangesInPlace) {
+TEST(SharedList, SoleOwnerChangesInPlace) {
   List list = {"x", "y"};
   const std::string* first = std::as_const(list).begin();
   list[0] = "z";
   EXPECT_EQ(std::as_const(list).begin(), first);
 }
 
-TEST(SharedList, EmptyOnesAreOrdinary) {
+TEST(SharedList, EmptyListsCanBeReadAndChanged) {
   const List none;
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(none.begin(), none.end());
@@ -84,7 +84,7 @@ TEST(SharedList, CopiesOfOtherThreadsAreReadBeforeTheLastOwnerWrites) {
   }
 }
 
-TEST(SharedList, AssignmentLetsGoOfWhatWasThere) {
+TEST(SharedList, AssignmentReplacesTheElements) {
   List a = {"x"};
   List b = {"y"};
   const List& itself = a;

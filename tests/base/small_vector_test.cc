@@ -30,7 +30,7 @@ TEST(SmallVectorTest, GrowsOutOfItsInlineElements) {
   EXPECT_TRUE(words.empty());
 }
 
-TEST(SmallVectorTest, TakesAnElementOfItsOwnWhileGrowing) {
+TEST(SmallVectorTest, AppendsItsOwnElementWhileGrowing) {
   Words words{Long('a'), Long('b')};
   words.push_back(words.front());
   EXPECT_THAT(words, ElementsAre(Long('a'), Long('b'), Long('a')));

@@ -9,7 +9,7 @@
 namespace berth {
 namespace {
 
-TEST(Strings, ConcatPutsAllTogether) {
+TEST(Strings, ConcatJoinsAllParts) {
   EXPECT_EQ(Concat({}), "");
   EXPECT_EQ(Concat({"a", "", std::string("bc")}), "abc");
 }

@@ -41,7 +41,7 @@ TEST(TerminalTextTest, ControlCharactersBecomeVisible) {
   EXPECT_EQ(TerminalScreen(std::string_view("\0", 1)), "^@");
 }
 
-TEST(TerminalTextTest, JsonKeepsItsValue) {
+TEST(TerminalTextTest, JsonEscapesControlCharacters) {
   EXPECT_EQ(TerminalJson("{\n  \"a\": \"\x7f\xC2\x9B\xE2\x80\xAEz\"\n}"),
             "{\n  \"a\": \"\\u007f\\u009b\\u202ez\"\n}");
 }

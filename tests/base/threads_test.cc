@@ -16,7 +16,7 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(20);
 
-TEST(GuardedTest, ATaskThatThrowsIsToldAndLogged) {
+TEST(GuardedTest, TaskThatThrowsIsReportedAndLogged) {
   EXPECT_TRUE(RunGuarded("unused", [] {}));
   testing::internal::CaptureStderr();
   EXPECT_FALSE(RunGuarded("the first failed", [] { throw std::runtime_error("planted"); }));
@@ -26,14 +26,14 @@ TEST(GuardedTest, ATaskThatThrowsIsToldAndLogged) {
   EXPECT_NE(log.find("the second failed error=\"not a std::exception\""), std::string::npos) << log;
 }
 
-TEST(GuardedDeathTest, AThreadThatCannotGoOnEndsTheProcessWithALine) {
+TEST(GuardedDeathTest, ThreadThatThrowsEndsTheProcessWithALogLine) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   EXPECT_DEATH(
       StartThread("the planted thread failed", [] { throw std::runtime_error("planted"); }).join(),
       "the planted thread failed error=planted");
 }
 
-TEST(ThreadExecutorTest, ATaskThatThrowsEndsNoThread) {
+TEST(ThreadExecutorTest, TaskThatThrowsEndsNoThread) {
   ThreadExecutor executor;
   std::promise<void> next;
   std::promise<void> later;

@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(TokenBucket, TurnsComeAtTheRate) {
+TEST(TokenBucket, WaitsFollowRateAndBurst) {
   const SteadyTime start{1s};
   TokenBucket bucket({.per_second = 10, .burst = 2}, start);
   EXPECT_EQ(bucket.Wait(start, 2), 0s);

@@ -123,7 +123,7 @@ TEST(CelProperties, EqualityIsSymmetricAndExcludesInequality) {
   });
 }
 
-TEST(CelProperties, ATreeReadsAsItIsPrinted) {
+TEST(CelProperties, PrintedTreeParsesToTheSameTree) {
   CheckProperty(2000, [] {
     const std::string text = Any(5);
     const auto tree = Parse(text, 250);
@@ -136,7 +136,7 @@ TEST(CelProperties, ATreeReadsAsItIsPrinted) {
   });
 }
 
-TEST(CelProperties, ASmallBudgetFailsOrChangesNothing) {
+TEST(CelProperties, SmallBudgetFailsOrKeepsTheAnswer) {
   CheckProperty(1000, [] {
     const std::string text = Any(4);
     const std::string whole = Evaluated(text);

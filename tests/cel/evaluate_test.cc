@@ -74,7 +74,7 @@ TEST(Evaluate, LiteralsHaveTheirValueAndType) {
   ExpectAnswers(rows);
 }
 
-TEST(Evaluate, FieldsAndIndexes) {
+TEST(Evaluate, FieldsAndIndexesSelectValues) {
   const ExpressionRow rows[] = {
       {"self.name", "string a"},
       {"self.replicas", "int 3"},
@@ -146,7 +146,7 @@ TEST(Evaluate, LogicAbsorbsErrors) {
   ExpectAnswers(rows);
 }
 
-TEST(Evaluate, EqualityAndOrder) {
+TEST(Evaluate, EqualityAndOrderCompareAcrossNumberTypes) {
   const ExpressionRow rows[] = {
       {"1 == 1.0 && 1 == 1u && 1u == 1.0", "bool true"},
       {"1 == '1'", "bool false"},
@@ -340,7 +340,7 @@ TEST(Evaluate, ConversionsGiveAValueOrAnErrorThatSaysWhy) {
   ExpectAnswers(rows);
 }
 
-TEST(Evaluate, ARefusalNamesLineColumnAndMistake) {
+TEST(Evaluate, CompileErrorNamesLineColumnAndMistake) {
   const ExpressionRow rows[] = {
       {"zz", "refused: ERROR: <input>:1:1: undeclared reference to 'zz' (in container '')"},
       {"self.a == zz",
@@ -416,7 +416,7 @@ TEST(Program, NamesTheVariablesThatItReads) {
   EXPECT_EQ(answer.error().message, "no such attribute(s): oldSelf");
 }
 
-TEST(Value, ViewsAndCopiesJson) {
+TEST(Value, ViewsJsonAndCopiesItWithinABound) {
   const Json json = Variables();
   const Environment environment{.variables = {"self"}};
   const auto program = Compile("self.items", environment);

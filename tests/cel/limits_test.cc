@@ -21,7 +21,7 @@ constexpr const char* kCost = "error: operation cancelled: actual cost limit exc
 constexpr const char* kMemory =
     "error: operation cancelled: the values of the evaluation need more than 8388608 bytes";
 
-TEST(Limits, OfTheText) {
+TEST(Limits, BoundTheLengthAndEncodingOfTheText) {
   EXPECT_EQ(Answer("'" + Repeat("x", 100'000) + "'", Json::object()),
             "refused: ERROR: <input>:1:1: expression code point size exceeds limit: size: 100002, "
             "limit 100000");
@@ -29,7 +29,7 @@ TEST(Limits, OfTheText) {
             "refused: ERROR: <input>:1:1: the expression is not valid UTF-8");
 }
 
-TEST(Limits, OfTheNesting) {
+TEST(Limits, BoundTheNesting) {
   for (const auto& [open, close] : {std::pair{"(", ")"},
                                     {"[", "]"},
                                     {"{1:", "}"},
@@ -54,7 +54,7 @@ TEST(Limits, OfTheNesting) {
   EXPECT_EQ(Answer(Repeat("-", 50'001) + "(1)", Json::object()), "int -1");
 }
 
-TEST(Limits, OfTheCost) {
+TEST(Limits, BoundTheCost) {
   Json list = Json::array();
   for (int i = 0; i < 1000; ++i) list.push_back(i);
   const Json variables{{"list", list}};
@@ -67,7 +67,7 @@ TEST(Limits, OfTheCost) {
   EXPECT_EQ(Answer("list.exists(a, list.map(b, [b, a]).distinct().size() == 1)", variables), kCost);
 }
 
-TEST(Limits, OfTheMemory) {
+TEST(Limits, BoundTheMemory) {
   std::string doubled = "'0123456789'";
   for (int i = 0; i < 30; ++i) {
     doubled = "cel.bind(x" + std::to_string(i) + ", " + doubled + ", x" + std::to_string(i) +
@@ -81,7 +81,7 @@ TEST(Limits, OfTheMemory) {
             kMemory);
 }
 
-TEST(Limits, OfSharedValues) {
+TEST(Limits, BoundValuesThatAreShared) {
   // Each level has the one below twice: 2^60 values in all.
   std::string tree = "x59";
   for (int i = 59; i > 0; --i) {
@@ -98,7 +98,7 @@ TEST(Limits, OfSharedValues) {
   EXPECT_LT(ToText(*value).size(), 2000U);
 }
 
-TEST(Limits, OfRegularExpressions) {
+TEST(Limits, BoundRegularExpressions) {
   const Json variables{{"p", "((a{100}){100}){100}"}, {"t", Repeat("a", 100'000)}};
   EXPECT_EQ(Answer("'a'.matches(p)", variables).substr(0, 29), "error: error parsing regexp: ");
   EXPECT_EQ(Answer("t.matches('(a*)*b')", variables), "bool false");
@@ -121,7 +121,7 @@ TEST(Limits, SearchesTakeLinearTimeOrHitTheCostLimit) {
   EXPECT_EQ(Answer("numbers.map(n, text.contains(wanted)).size()", variables), kCost);
 }
 
-TEST(Limits, OfCompilingRegularExpressions) {
+TEST(Limits, BoundTheCompilationOfRegularExpressions) {
   Json list = Json::array();
   for (int i = 0; i < 10'000; ++i) list.push_back("(a|b|c){1000}" + std::to_string(i));
   const Json variables{{"list", list}, {"text", Repeat("ab", 100'000)}};
@@ -129,7 +129,7 @@ TEST(Limits, OfCompilingRegularExpressions) {
   EXPECT_EQ(Answer("text.matches(list[0])", variables), kCost);
 }
 
-TEST(Limits, BudgetOfSeveralEvaluations) {
+TEST(Limits, BoundSeveralEvaluationsByOneBudget) {
   const auto program = Compile("[1, 2, 3].all(x, x > 0)", Environment{});
   ASSERT_TRUE(program.has_value());
   std::uint64_t budget = 100;

@@ -157,7 +157,7 @@ bool IsKnown(const std::string& expression, const std::string& outcome, const st
   return false;
 }
 
-TEST(Vectors, AreAnsweredAsByKubernetes) {
+TEST(Vectors, AreEvaluatedAsByKubernetes) {
   const std::vector<Json> vectors = ReadVectors();
   ASSERT_GT(vectors.size(), 1000U);
   Environment environment;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr char kForeign[] = "example.com/unknown";
 
-TEST(CheckKindsTest, ARowIsFoundByItsController) {
+TEST(CheckKindsTest, FindsARowByItsController) {
   for (const CheckKind& row : CheckKinds()) {
     EXPECT_EQ(FindCheckKind(row.controller_name), &row);
     EXPECT_EQ(CapacityOf(row.controller_name), row.capacity);
@@ -26,7 +26,7 @@ TEST(CheckKindsTest, ARowIsFoundByItsController) {
   EXPECT_EQ(CapacityOf(kForeign), Capacity::kNone);
 }
 
-TEST(CheckKindsTest, AControllerIsServedOrMissing) {
+TEST(CheckKindsTest, EveryControllerIsInOneTable) {
   std::set<std::string> names;
   for (const CheckKind& row : CheckKinds()) {
     EXPECT_TRUE(names.insert(row.controller_name).second) << row.controller_name << ": twice";
@@ -39,7 +39,7 @@ TEST(CheckKindsTest, AControllerIsServedOrMissing) {
   EXPECT_EQ(FindMissingCheck(kForeign), nullptr);
 }
 
-TEST(CheckKindsTest, CapacityNamesARow) {
+TEST(CheckKindsTest, FindsARowByItsCapacity) {
   EXPECT_STREQ(CheckKindWith(Capacity::kRequested).controller_name, kProvisioningCheckController);
   EXPECT_STREQ(CheckKindWith(Capacity::kPendingPods).controller_name, kReactiveCheckController);
 }

@@ -218,7 +218,7 @@ TEST(CheckRowsTest, OnlyTheFolderOfARowNamesItsController) {
               testing::Not(IsEmpty()));
 }
 
-TEST(CheckRowsTest, ARowThatNobodyKnowsHasEveryFault) {
+TEST(CheckRowsTest, UnknownRowHasEveryFault) {
   constexpr ParametersKind kKinds[] = {{"example.com", "v1", "Unknown", "unknowns"}};
   constexpr const char* kReasons[] = {"NotWritten"};
   const CheckKind row{.controller_name = "example.com/unknown",

@@ -61,7 +61,7 @@ TEST(CheckServedTest, EveryRowHasAController) {
   }
 }
 
-TEST(CheckServedTest, TheFolderIsTheWordOfTheFlag) {
+TEST(CheckServedTest, FlagNamesACheckByItsFolder) {
   for (const CheckKind& row : CheckKinds()) {
     program::ControllerSelection selection;
     selection.checks.erase(row.folder);

@@ -264,7 +264,7 @@ class ElasticEpisode {
   std::optional<SteadyTime> over_since_;
 };
 
-TEST(ElasticFaults, EveryPodIsChargedOnceAndSlicesFollowTheJob) {
+TEST(ElasticFaults, StoriesChargeEveryPodOnceAndSlicesFollowTheJob) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     const Story story = MakeElasticStory(seed);
     SCOPED_TRACE(Tell(story));

@@ -32,7 +32,7 @@ class FairVictimTest : public HistoryTest, public ::testing::WithParamInterface<
   }
 };
 
-TEST_P(FairVictimTest, IsLawfulOrFoundOut) {
+TEST_P(FairVictimTest, UnlawfulFairVictimIsDetected) {
   const FairRow& row = GetParam();
   Json spec = QueueSpec("4");
   spec["cohortName"] = "team";

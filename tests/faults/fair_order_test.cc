@@ -57,7 +57,7 @@ class FairOrderTest : public HistoryTest {
   }
 };
 
-TEST_F(FairOrderTest, AHeadOfALowerShareIsPassedOver) {
+TEST_F(FairOrderTest, DetectsAHeadOfALowerShareThatIsPassedOver) {
   PutWaiting("poor", "q", "1", 2);
   PutWaiting("rich", "q2", "1", 1);
   now_ += seconds(6);
@@ -67,7 +67,7 @@ TEST_F(FairOrderTest, AHeadOfALowerShareIsPassedOver) {
   EXPECT_EQ(invariants_.fair_comparisons(), 1);
 }
 
-TEST_F(FairOrderTest, TheLowerShareGoesFirst) {
+TEST_F(FairOrderTest, AllowsTheHeadOfTheLowerShareFirst) {
   PutWaiting("poor", "q", "1", 2);
   PutWaiting("rich", "q2", "1", 1);
   now_ += seconds(6);
@@ -95,16 +95,16 @@ class ReleaseFairOrderTest : public FairOrderTest {
   }
 };
 
-TEST_F(ReleaseFairOrderTest, AStrictHeadMayTakeReleasedQuotaBeforeOthersAreWoken) {
+TEST_F(ReleaseFairOrderTest, AllowsAStrictHeadToTakeReleasedQuotaBeforeOthersWake) {
   EXPECT_EQ(BrokenIfTheQueueIs("StrictFIFO"), "");
 }
 
-TEST_F(ReleaseFairOrderTest, HeadsThatAreWokenTogetherAreCompared) {
+TEST_F(ReleaseFairOrderTest, ComparesHeadsThatAreWokenTogether) {
   EXPECT_EQ(BrokenIfTheQueueIs("BestEffortFIFO"), "fair-order");
 }
 
 // A queue of weight 9 has a ninth of the share: 3 borrowed of cq against 2 of cq2 that are its own.
-TEST_F(FairOrderTest, TheWeightCounts) {
+TEST_F(FairOrderTest, CountsTheWeightOfAQueue) {
   PutQueue("cq2", "9");
   now_ += seconds(5);
   PutWaiting("owner", "q", "2", 2);
@@ -119,7 +119,7 @@ TEST_F(FairOrderTest, TheWeightCounts) {
   EXPECT_EQ(invariants_.fair_comparisons(), 1);
 }
 
-TEST_F(FairOrderTest, WhoNeedsMoreIsNotCompared) {
+TEST_F(FairOrderTest, DoesNotCompareAHeadThatNeedsMore) {
   PutWaiting("poor", "q", "2", 2);
   PutWaiting("rich", "q2", "1", 1);
   now_ += seconds(6);
@@ -127,7 +127,7 @@ TEST_F(FairOrderTest, WhoNeedsMoreIsNotCompared) {
   EXPECT_EQ(BrokenLater(), "");
 }
 
-TEST_F(FairOrderTest, WhoStandsBehindAnotherIsNotCompared) {
+TEST_F(FairOrderTest, DoesNotCompareAWorkloadBehindTheHead) {
   PutWaiting("first", "q", "9", 1);
   PutWaiting("poor", "q", "1", 2);
   PutWaiting("rich", "q2", "1", 1);
@@ -136,7 +136,7 @@ TEST_F(FairOrderTest, WhoStandsBehindAnotherIsNotCompared) {
   EXPECT_EQ(BrokenLater(), "");
 }
 
-TEST_F(FairOrderTest, WhatWasDecidedBeforeMayShowItselfLater) {
+TEST_F(FairOrderTest, AllowsAnEarlierDecisionToBeWrittenLater) {
   PutWaiting("poor", "q", "1", 2);
   PutWaiting("rich", "q2", "1", 1);
   now_ += seconds(6);

@@ -15,7 +15,7 @@ namespace {
 using local::Json;
 using ::testing::HasSubstr;
 
-TEST_F(HistoryTest, AProperStartBreaksNothing) {
+TEST_F(HistoryTest, AllowsAProperStart) {
   PutJob("j", true);
   PutWorkload("w", "j", "", false);
   PutWorkload("w", "j", "4", true);
@@ -25,14 +25,14 @@ TEST_F(HistoryTest, AProperStartBreaksNothing) {
   EXPECT_EQ(Broken(), "");
 }
 
-TEST_F(HistoryTest, AJobIsStartedWithoutAdmission) {
+TEST_F(HistoryTest, DetectsAJobStartedWithoutAdmission) {
   PutJob("j", true);
   PutWorkload("w", "j", "4", false);
   PutJob("j", false);
   EXPECT_EQ(Broken(), "job-without-admission");
 }
 
-TEST_F(HistoryTest, AJobIsStartedInTheWrongPlace) {
+TEST_F(HistoryTest, DetectsAJobStartedOnNodesOfAnotherFlavor) {
   Put("resourceflavors.kueue.x-k8s.io", "", "f", {{"spec", {{"nodeLabels", {{"pool", "g"}}}}}});
   PutJob("j", true);
   PutWorkload("w", "j", "4", true);
@@ -40,7 +40,7 @@ TEST_F(HistoryTest, AJobIsStartedInTheWrongPlace) {
   EXPECT_EQ(Broken(), "wrong-place");
 }
 
-TEST_F(HistoryTest, MoreIsGivenThanThereIs) {
+TEST_F(HistoryTest, DetectsReservationsAboveTheQuota) {
   PutWorkload("a", "j", "3", true);
   PutWorkload("b", "k", "1", true);
   EXPECT_EQ(Broken(), "");
@@ -49,7 +49,7 @@ TEST_F(HistoryTest, MoreIsGivenThanThereIs) {
   EXPECT_THAT(invariants_.violation()->text, HasSubstr("default/c gets f/cpu=1 in cq"));
 }
 
-TEST_F(HistoryTest, WhatIsGivenMayRestOnQuotaThatHasJustGone) {
+TEST_F(HistoryTest, AllowsReservationsOnQuotaThatWasJustRemoved) {
   Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", QueueSpec("1")}});
   now_ += std::chrono::seconds(1);
   PutWorkload("a", "j", "4", true);
@@ -59,7 +59,7 @@ TEST_F(HistoryTest, WhatIsGivenMayRestOnQuotaThatHasJustGone) {
   EXPECT_EQ(Broken(), "quota-exceeded");
 }
 
-TEST_F(HistoryTest, NothingIsTakenFromAFlavorInDebt) {
+TEST_F(HistoryTest, DetectsAReservationOnAFlavorAboveItsQuota) {
   PutWorkload("a", "j", "4", true);
   Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", QueueSpec("1")}});
   now_ += std::chrono::seconds(9);
@@ -69,7 +69,7 @@ TEST_F(HistoryTest, NothingIsTakenFromAFlavorInDebt) {
   EXPECT_EQ(Broken(), "quota-exceeded");
 }
 
-TEST_F(HistoryTest, AStoppedQueueGivesQuota) {
+TEST_F(HistoryTest, DetectsAReservationInAStoppedQueue) {
   Json spec = QueueSpec("4");
   spec["stopPolicy"] = "Hold";
   Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", spec}});
@@ -78,7 +78,7 @@ TEST_F(HistoryTest, AStoppedQueueGivesQuota) {
   EXPECT_EQ(Broken(), "reserved-in-stopped");
 }
 
-TEST_F(HistoryTest, AQueueTakesFromANamespaceThatItDoesNotSelect) {
+TEST_F(HistoryTest, DetectsAReservationFromANamespaceThatIsNotSelected) {
   Put("namespaces", "", "default", {{"metadata", {{"labels", {{"dept", "b"}}}}}});
   Json spec = QueueSpec("4");
   spec["namespaceSelector"]["matchLabels"]["dept"] = "b";
@@ -95,7 +95,7 @@ TEST_F(HistoryTest, AQueueTakesFromANamespaceThatItDoesNotSelect) {
   EXPECT_EQ(Broken(), "wrong-namespace");
 }
 
-TEST_F(HistoryTest, ANodeIsPromisedTwice) {
+TEST_F(HistoryTest, DetectsANodeAssignedBeyondItsCapacity) {
   Put("nodes", "", "n", {{"status", {{"allocatable", {{"cpu", "2"}}}}}});
   const auto promise = [this](const std::string& name) {
     PutWorkload(name, "job-" + name, "1", true);
@@ -117,7 +117,7 @@ TEST_F(HistoryTest, ANodeIsPromisedTwice) {
   EXPECT_EQ(Broken(), "node-promised-twice");
 }
 
-TEST_F(HistoryTest, AReplicaWritesWithoutTheLease) {
+TEST_F(HistoryTest, DetectsAWriteWithoutTheLease) {
   const auto lease = [this](const std::string& holder) {
     Put("leases.coordination.k8s.io", "kueue-system", "l",
         {{"spec", {{"holderIdentity", holder}}}});
@@ -135,18 +135,18 @@ TEST_F(HistoryTest, AReplicaWritesWithoutTheLease) {
   EXPECT_EQ(Broken(), "write-without-lease");
 }
 
-TEST_F(HistoryTest, AJobHasTwoWorkloads) {
+TEST_F(HistoryTest, DetectsTwoWorkloadsOfOneJob) {
   PutWorkload("a", "j", "", false);
   PutWorkload("b", "j", "", false);
   EXPECT_EQ(Broken(), "two-workloads");
 }
 
-TEST_F(HistoryTest, AWorkloadIsAdmittedBeforeItsCheck) {
+TEST_F(HistoryTest, DetectsAnAdmissionBeforeItsCheckIsReady) {
   PutWorkload("a", "j", "1", true, "Pending");
   EXPECT_EQ(Broken(), "unready-check");
 }
 
-TEST_F(HistoryTest, OneWriteAdmitsAndEvicts) {
+TEST_F(HistoryTest, AllowsOneWriteToAdmitAndEvictOnlyAfterAReadyCheck) {
   for (const char* check : {"Ready", "Pending"}) {
     const std::string name = std::string("w-") + check;
     PutWorkload(name, "j-" + name, "1", false, check);
@@ -159,7 +159,7 @@ TEST_F(HistoryTest, OneWriteAdmitsAndEvicts) {
   }
 }
 
-TEST_F(HistoryTest, QuotaIsGivenBackUnderRunningPods) {
+TEST_F(HistoryTest, DetectsQuotaReleasedUnderRunningPods) {
   PutJob("j", true);
   PutWorkload("w", "j", "4", true);
   PutJob("j", false, 1);
@@ -168,7 +168,7 @@ TEST_F(HistoryTest, QuotaIsGivenBackUnderRunningPods) {
   EXPECT_EQ(Broken(), "released-while-running");
 }
 
-TEST_F(HistoryTest, QuotaIsGivenBackUnderAJobThatAUserStarted) {
+TEST_F(HistoryTest, DetectsQuotaReleasedUnderAJobThatAUserStarted) {
   PutJob("j", true);
   PutWorkload("w", "j", "4", false);
   actor_ = Invariants::Actor::kStory;
@@ -182,7 +182,7 @@ TEST_F(HistoryTest, QuotaIsGivenBackUnderAJobThatAUserStarted) {
   EXPECT_EQ(Broken(), "released-while-running");
 }
 
-TEST_F(HistoryTest, TwoRequestsForOneCheck) {
+TEST_F(HistoryTest, DetectsTwoRequestsForOneCheck) {
   const Json request{{"metadata",
                       {{"ownerReferences", Json::array({{{"kind", "Workload"},
                                                          {"name", "w"},
@@ -194,12 +194,12 @@ TEST_F(HistoryTest, TwoRequestsForOneCheck) {
   EXPECT_EQ(Broken(), "request-twice");
 }
 
-TEST_F(HistoryTest, AnObjectIsWrittenForEver) {
+TEST_F(HistoryTest, DetectsAnObjectThatIsWrittenInALoop) {
   for (int i = 0; i < 21; ++i) PutWorkload("a", "j", "", false);
   EXPECT_EQ(Broken(), "hot-loop");
 }
 
-TEST_F(HistoryTest, AnAcknowledgedWriteThatNeverWas) {
+TEST_F(HistoryTest, DetectsALostAcknowledgedWrite) {
   PutWorkload("a", "j", "", false);
   kube::ApiResponse answer;
   answer.body = std::make_shared<const Json>(
@@ -221,13 +221,13 @@ Story ShortStory() {
   return story;
 }
 
-TEST(EpisodeTest, AShortStoryEndsWell) {
+TEST(EpisodeTest, ShortStoryBreaksNoRule) {
   const Outcome outcome = Play(ShortStory(), {});
   EXPECT_FALSE(outcome.violation) << outcome.violation->rule << ": " << outcome.violation->text;
   EXPECT_EQ(outcome.jobs_finished, 2);
 }
 
-TEST(EpisodeTest, AnotherReplicaGoesOnWhereTheLeaderIsGoneOrCutOff) {
+TEST(EpisodeTest, AnotherReplicaTakesOverFromACrashedOrCutOffLeader) {
   Blow blow;
   blow.at = std::chrono::seconds(3);
   blow.span = std::chrono::seconds(50);
@@ -249,7 +249,7 @@ TEST(EpisodeTest, AnotherReplicaGoesOnWhereTheLeaderIsGoneOrCutOff) {
   }
 }
 
-TEST(EpisodeTest, AServerThatLosesAcknowledgedWritesIsFoundOut) {
+TEST(EpisodeTest, DetectsAServerThatLosesAcknowledgedWrites) {
   EpisodeOptions options;
   int writes = 0;
   options.saboteur = [&writes](const kube::ApiRequest& request) {
@@ -262,7 +262,7 @@ TEST(EpisodeTest, AServerThatLosesAcknowledgedWritesIsFoundOut) {
   EXPECT_EQ(outcome.violation->rule, "lost-write");
 }
 
-TEST(EpisodeTest, AServerThatNeverLetsAJobStartIsFoundOut) {
+TEST(EpisodeTest, DetectsAJobThatNeverFinishes) {
   EpisodeOptions options;
   options.saboteur = [](const kube::ApiRequest& request) {
     const bool concerned =
@@ -274,7 +274,7 @@ TEST(EpisodeTest, AServerThatNeverLetsAJobStartIsFoundOut) {
   EXPECT_EQ(outcome.violation->rule, "never-finishes");
 }
 
-TEST(EpisodeTest, TheSameSeedGoesTheSameWay) {
+TEST(EpisodeTest, EqualSeedsGiveEqualEpisodes) {
   for (const std::uint64_t seed : {2U, 65U, 99U}) {
     const Story story = MakeStory(seed);
     EXPECT_EQ(Tell(story), Tell(MakeStory(seed)));
@@ -283,7 +283,7 @@ TEST(EpisodeTest, TheSameSeedGoesTheSameWay) {
   EXPECT_NE(Tell(MakeStory(1)), Tell(MakeStory(2)));
 }
 
-TEST(ShrinkTest, KeepsWhatIsNeeded) {
+TEST(ShrinkTest, KeepsOnlyTheNeededEvents) {
   Story story;
   for (int i = 0; i < 9; ++i) story.events.push_back({{}, std::to_string(i)});
   story.blows.resize(3);

@@ -29,7 +29,7 @@ void EndsWell(const Story& story) {
 }
 
 // quota-exceeded, seed 2: the quota of a deactivated job was released while its pods ran.
-TEST(FoundTest, ADeactivatedJobHoldsItsQuotaUntilItHasStopped) {
+TEST(FoundTest, DeactivatedJobHoldsItsQuotaUntilItHasStopped) {
   EndsWell(Told(
       {"cluster-queue cq f/cpu=4", "local-queue q -> cq"},
       {{seconds(1), "job a queue=q cpu=3 runs=56s label=kueue.x-k8s.io/max-exec-time-seconds=9"},
@@ -38,7 +38,7 @@ TEST(FoundTest, ADeactivatedJobHoldsItsQuotaUntilItHasStopped) {
 
 // restless, seed 6: a job admitted with its minimum of pods could not be started, because the
 // webhook compared that number with the reduced parallelism.
-TEST(FoundTest, AJobStartsWithTheFewestPodsItAccepts) {
+TEST(FoundTest, ReactivatedJobStartsWithItsMinimumParallelism) {
   EndsWell(Told({"cluster-queue cq f/cpu=1", "local-queue q -> cq", "cluster-queue other f/cpu=9",
                  "local-queue p -> other"},
                 {{seconds(1),
@@ -51,7 +51,7 @@ TEST(FoundTest, AJobStartsWithTheFewestPodsItAccepts) {
 
 // request-twice, seed 526: if the answer to a creation was lost, the attempt was not counted, and
 // after the request's deletion the next one got the same name.
-TEST(FoundTest, AnAttemptCountsThoughTheAnswerToItWasLost) {
+TEST(FoundTest, LostAnswerOfARequestCountsAsAnAttempt) {
   Story story =
       Told({"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 idle=20 grant=20",
             "flavor dws", "capacity-check prov managed=nvidia.com/gpu",
@@ -70,7 +70,7 @@ TEST(FoundTest, AnAttemptCountsThoughTheAnswerToItWasLost) {
 
 // waits-for-nothing, seed 443: a check's answer to a reservation that was being released was
 // ignored, and the job waited for ever.
-TEST(FoundTest, ACheckIsHeardWhileTheJobIsBeingStopped) {
+TEST(FoundTest, CheckAnswersWhileItsJobIsStopping) {
   for (const std::string answer : {"Rejected", "Retry", "Retry retry-after=40"}) {
     SCOPED_TRACE(answer);
     Story story =
@@ -91,7 +91,7 @@ TEST(FoundTest, ACheckIsHeardWhileTheJobIsBeingStopped) {
 
 // waits-for-nothing, seed 1088: a job that fitted its first flavor, but had to wait for other
 // workloads' pods to be ready, continued its scan at the second one, where it did not fit.
-TEST(FoundTest, WhoWaitsForThePodsOfOthersKeepsHisFlavor) {
+TEST(FoundTest, BlockedAdmissionKeepsItsFlavor) {
   Story story =
       Told({"node m cpu=64 label=pool=g", "flavor g label=pool=g",
             "cluster-queue cq when-can-borrow=MayStopSearch f/cpu=5 g/cpu=1",
@@ -106,7 +106,7 @@ TEST(FoundTest, WhoWaitsForThePodsOfOthersKeepsHisFlavor) {
 
 // hot-loop, seed 22681: the deletion of a request was not seen; its template was created again as
 // often as the garbage collector deleted it.
-TEST(FoundTest, ARequestThatHasGoneUnheardGetsNoTemplate) {
+TEST(FoundTest, RequestDeletedDuringABrokenWatchGetsNoTemplate) {
   Story story = Told(
       {"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 boot=6 idle=25 grant=17",
        "flavor dws", "capacity-check prov managed=nvidia.com/gpu",
@@ -128,7 +128,7 @@ TEST(FoundTest, ARequestThatHasGoneUnheardGetsNoTemplate) {
 
 // request-twice, seed 32101: a request that the watch did not show for half a minute was taken as
 // never created, and a second one was created.
-TEST(FoundTest, ARequestThatTheWatchDoesNotShowIsAskedFor) {
+TEST(FoundTest, RequestMissingFromABrokenWatchIsRead) {
   Story story = Told(
       {"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 boot=6 idle=25 grant=60",
        "flavor dws", "capacity-check prov managed=nvidia.com/gpu",
@@ -149,7 +149,7 @@ TEST(FoundTest, ARequestThatTheWatchDoesNotShowIsAskedFor) {
 }
 
 // restless, seed 22399: the clock was set back, so an idle node stayed longer than its idle time.
-TEST(FoundTest, AClockThatGoesBackMakesNodesStayLonger) {
+TEST(FoundTest, ClockSetBackKeepsNodesLonger) {
   Story story = Told(
       {"pool p machine=n1-standard-8 gpu=nvidia-tesla-t4*1 queued max=2 boot=6 idle=50 grant=5",
        "flavor dws", "capacity-check prov managed=nvidia.com/gpu",
@@ -163,7 +163,7 @@ TEST(FoundTest, AClockThatGoesBackMakesNodesStayLonger) {
 
 // seed 109: an admission that a failing server did not write was decided and written again without
 // a pause, 230 times a second.
-TEST(FoundTest, AServerThatFailsIsAskedLessAndLess) {
+TEST(FoundTest, RequestsToAFailingServerBackOff) {
   for (const std::string path : {"/status", ""}) {
     SCOPED_TRACE(path);
     Story story = Told({"cluster-queue cq within=LowerPriority f/cpu=2", "local-queue q -> cq"},
@@ -199,7 +199,7 @@ TEST(FoundTest, AnEditOfAnAdmittedJobsTemplateLastsUntilItsNextStop) {
 
 // released-while-running, seed 2002133: the start of a job was written and its answer lost while
 // its watch was down: an eviction found it suspended, as before its start.
-TEST(FoundTest, AJobThatWasStartedUnseenIsStoppedBeforeItsQuotaGoes) {
+TEST(FoundTest, JobWithALostStartIsStoppedBeforeItsQuotaIsReleased) {
   Story story = Told({"check gate", "cluster-queue cq checks=gate f/cpu=4", "local-queue q -> cq"},
                      {{seconds(1), "job a queue=q cpu=3 runs=60s"},
                       {seconds(9), "answer gate of a Ready"},

@@ -24,14 +24,14 @@ int StoriesWith(const std::string& words) {
   return count;
 }
 
-TEST(MoreEditsTest, HappenInManyStories) {
+TEST(MoreEditsTest, ManyStoriesHaveTheFurtherEdits) {
   EXPECT_GT(StoriesWith("spec: {template: "), 40);
   EXPECT_GT(StoriesWith("prebuilt-workload-name="), 30);
   EXPECT_GT(StoriesWith("topology dz zone"), 20);
   EXPECT_GT(StoriesWith("# 2 replicas"), 20);
 }
 
-TEST(MoreEditsTest, AJobRunsWithTheWorkloadThatStandsReadyForIt) {
+TEST(MoreEditsTest, JobRunsWithItsPrebuiltWorkload) {
   Story story;
   story.seed = 7;
   story.setup = {"node n cpu=64 label=pool=f", "flavor f label=pool=f", "cluster-queue cq f/cpu=2",
@@ -69,7 +69,7 @@ class TemplateTest : public HistoryTest {
 
 constexpr char kSelector[] = "/spec/template/spec/nodeSelector";
 
-TEST_F(TemplateTest, WhatPeopleChangeIsWhatTheJobIs) {
+TEST_F(TemplateTest, UsersTemplateChangeMustBeKept) {
   PutJob("j", true);
   standing_.OnJobMade(Job());
   ChangeByPeople(kSelector, {{"pool", "other"}});
@@ -80,7 +80,7 @@ TEST_F(TemplateTest, WhatPeopleChangeIsWhatTheJobIs) {
   EXPECT_EQ(Broken(), "template-changed") << "their change is lost";
 }
 
-TEST_F(TemplateTest, WhatPeopleChangeWhileItIsNotYetPutRightIsNotJudged) {
+TEST_F(TemplateTest, UsersChangeBeforeTheTemplateIsRestoredIsNotChecked) {
   PutJob("j", true);
   standing_.OnJobMade(Job());
   Change("jobs.batch", "default", "j", kSelector, {{"pool", "flavors"}});
@@ -91,7 +91,7 @@ TEST_F(TemplateTest, WhatPeopleChangeWhileItIsNotYetPutRightIsNotJudged) {
 
 // Its owner suspended the job of an admitted Workload: the next stop restores what the Workload
 // says.
-TEST_F(TemplateTest, WhatPeopleChangeWhileItsWorkloadIsAdmittedIsNotJudged) {
+TEST_F(TemplateTest, UsersChangeDuringAnAdmissionIsNotChecked) {
   PutJob("j", true);
   PutWorkload("w", "j", "4", true);
   standing_.OnJobMade(Job());
@@ -101,7 +101,7 @@ TEST_F(TemplateTest, WhatPeopleChangeWhileItsWorkloadIsAdmittedIsNotJudged) {
   EXPECT_NE(Broken(), "template-changed");
 }
 
-TEST_F(TemplateTest, WhatPeopleChangeBeforeItIsAdmittedIsWhatTheJobIs) {
+TEST_F(TemplateTest, UsersChangeBeforeAnAdmissionMustBeKept) {
   PutJob("j", true);
   PutWorkload("w", "j", "4", false);
   standing_.OnJobMade(Job());
@@ -129,17 +129,17 @@ class PrebuiltTemplateTest : public TemplateTest {
   }
 };
 
-TEST_F(PrebuiltTemplateTest, AJobWhoseWorkloadIsOverIsNotJudged) {
+TEST_F(PrebuiltTemplateTest, TemplateOfAJobWithAFinishedWorkloadIsNotChecked) {
   EXPECT_EQ(BrokenWithWorkload(true), "");
 }
 
-TEST_F(PrebuiltTemplateTest, AJobWhoseWorkloadWaitsIsJudged) {
+TEST_F(PrebuiltTemplateTest, TemplateOfAJobWithAWaitingWorkloadIsChecked) {
   EXPECT_EQ(BrokenWithWorkload(false), "template-changed");
 }
 
 // The labels of pods are no part of the comparison of a job with its prebuilt Workload, as in
 // Kueue.
-TEST_F(PrebuiltTemplateTest, LabelsThatThePrebuiltWorkloadLacksAreNotJudged) {
+TEST_F(PrebuiltTemplateTest, LabelsMissingFromThePrebuiltWorkloadAreNotChecked) {
   constexpr char kLabels[] = "/spec/template/metadata/labels";
   PutJob("j", true);
   Change("jobs.batch", "default", "j", "/metadata/labels/kueue.x-k8s.io~1prebuilt-workload-name",
@@ -169,11 +169,11 @@ class AdmittedAfterAChangeTest : public TemplateTest {
   }
 };
 
-TEST_F(AdmittedAfterAChangeTest, AChangeThatMayBeUnheardIsNotJudged) {
+TEST_F(AdmittedAfterAChangeTest, ChangeThatMayBeUnseenIsNotChecked) {
   EXPECT_NE(BrokenIfAdmittedAfter(seconds(1)), "template-changed");
 }
 
-TEST_F(AdmittedAfterAChangeTest, AChangeThatWasHeardIsWhatTheJobIs) {
+TEST_F(AdmittedAfterAChangeTest, ChangeThatWasSeenMustBeKept) {
   EXPECT_EQ(BrokenIfAdmittedAfter(seconds(3)), "template-changed");
 }
 
@@ -194,11 +194,11 @@ class MadeAfterAChangeTest : public TemplateTest {
   }
 };
 
-TEST_F(MadeAfterAChangeTest, LabelsThatMayBeUnheardAreNotJudged) {
+TEST_F(MadeAfterAChangeTest, LabelsThatMayBeUnseenAreNotChecked) {
   EXPECT_NE(BrokenIfMadeAfter(seconds(1)), "template-changed");
 }
 
-TEST_F(MadeAfterAChangeTest, LabelsThatWereHeardAreThoseOfTheJob) {
+TEST_F(MadeAfterAChangeTest, LabelsThatWereSeenMustBeKept) {
   EXPECT_EQ(BrokenIfMadeAfter(seconds(3)), "template-changed");
 }
 

@@ -29,7 +29,7 @@ class PodRulesTest : public PlayRulesTest {
   }
 };
 
-TEST_F(PodRulesTest, AProperLifeBreaksNothing) {
+TEST_F(PodRulesTest, AllowAProperLife) {
   Put("pods", "default", "p", InGroup(Pod(true, "Pending")));
   PutWorkload("g", "nobody", "1", true);
   Put("pods", "default", "p", InGroup(Pod(false, "Running")));
@@ -39,14 +39,14 @@ TEST_F(PodRulesTest, AProperLifeBreaksNothing) {
   EXPECT_EQ(Found(), "");
 }
 
-TEST_F(PodRulesTest, APodIsUngatedWithoutAdmission) {
+TEST_F(PodRulesTest, DetectAPodUngatedWithoutAdmission) {
   PutLone(Pod(true, "Pending"));
   PutLone(Pod(false, "Pending"));
   EXPECT_EQ(Broken(), "pod-without-admission");
   EXPECT_EQ(Found(), "pod-runs-unadmitted");
 }
 
-TEST_F(PodRulesTest, APodIsUngatedInTheWrongPlace) {
+TEST_F(PodRulesTest, DetectAPodUngatedWithoutItsNodeSelector) {
   PutLone(Pod(true, "Pending"));
   PutWorkload("w", "p", "1", true);
   Json pod = Pod(false, "Pending");
@@ -55,7 +55,7 @@ TEST_F(PodRulesTest, APodIsUngatedInTheWrongPlace) {
   EXPECT_EQ(Broken(), "pod-in-wrong-place");
 }
 
-TEST_F(PodRulesTest, MorePodsOfARoleThanTheGroupWasGranted) {
+TEST_F(PodRulesTest, DetectMorePodsOfARoleThanAdmitted) {
   PutWorkload("g", "nobody", "1", true);
   for (const char* name : {"a", "b"}) {
     EXPECT_EQ(Broken(), "");
@@ -65,21 +65,21 @@ TEST_F(PodRulesTest, MorePodsOfARoleThanTheGroupWasGranted) {
   EXPECT_EQ(Broken(), "too-many-group-pods");
 }
 
-TEST_F(PodRulesTest, AGroupsQuotaIsGivenBackWhileItRuns) {
+TEST_F(PodRulesTest, DetectAGroupsQuotaReleasedWhileItRuns) {
   PutWorkload("g", "nobody", "1", true);
   Put("pods", "default", "p", InGroup(Pod(false, "Running")));
   PutWorkload("g", "nobody", "", false);
   EXPECT_EQ(Broken(), "group-released");
 }
 
-TEST_F(PodRulesTest, AnEndedPodKeepsItsFinalizer) {
+TEST_F(PodRulesTest, DetectAnEndedPodThatKeepsItsFinalizer) {
   Json pod = Pod(false, "Succeeded");
   pod["metadata"]["finalizers"] = Json::array({"kueue.x-k8s.io/managed"});
   PutLone(pod);
   EXPECT_EQ(Found(), "pod-held");
 }
 
-TEST_F(PodRulesTest, AGroupEndsAndItsWorkloadDoesNot) {
+TEST_F(PodRulesTest, DetectAnEndedGroupWithAnUnfinishedWorkload) {
   PutWorkload("g", "nobody", "1", true);
   Put("pods", "default", "p", InGroup(Pod(false, "Succeeded")));
   EXPECT_EQ(Found(), "group-not-finished");
@@ -107,7 +107,7 @@ class JobSetRulesTest : public PlayRulesTest {
   const Json pool_ = {{"pool", "f"}};
 };
 
-TEST_F(JobSetRulesTest, AProperLifeBreaksNothing) {
+TEST_F(JobSetRulesTest, AllowAProperLife) {
   PutSet(true, nowhere_);
   PutWorkload("w", "s", "1", true);
   PutSet(false, pool_);
@@ -120,7 +120,7 @@ TEST_F(JobSetRulesTest, AProperLifeBreaksNothing) {
   EXPECT_EQ(Found(), "");
 }
 
-TEST_F(JobSetRulesTest, ASetIsStartedWithoutAdmission) {
+TEST_F(JobSetRulesTest, DetectASetStartedWithoutAdmission) {
   PutSet(true, nowhere_);
   PutWorkload("w", "s", "", false);
   PutSet(false, pool_);
@@ -128,14 +128,14 @@ TEST_F(JobSetRulesTest, ASetIsStartedWithoutAdmission) {
   EXPECT_EQ(Found(), "jobset-runs-unadmitted");
 }
 
-TEST_F(JobSetRulesTest, ASetIsStartedInTheWrongPlace) {
+TEST_F(JobSetRulesTest, DetectASetStartedOnNodesOfAnotherFlavor) {
   PutSet(true, nowhere_);
   PutWorkload("w", "s", "1", true);
   PutSet(false, {{"pool", "g"}});
   EXPECT_EQ(Broken(), "jobset-in-wrong-place");
 }
 
-TEST_F(JobSetRulesTest, MorePodsThanTheSetWasGranted) {
+TEST_F(JobSetRulesTest, DetectMorePodsThanAdmitted) {
   PutSet(false, pool_);
   PutWorkload("w", "s", "1", true);
   PutPod("a", "Running");
@@ -144,7 +144,7 @@ TEST_F(JobSetRulesTest, MorePodsThanTheSetWasGranted) {
   EXPECT_EQ(Broken(), "too-many-jobset-pods");
 }
 
-TEST_F(JobSetRulesTest, QuotaIsGivenBackWhileItsPodsRun) {
+TEST_F(JobSetRulesTest, DetectQuotaReleasedWhileItsPodsRun) {
   PutSet(false, pool_);
   PutWorkload("w", "s", "1", true);
   PutPod("p", "Running");
@@ -152,13 +152,13 @@ TEST_F(JobSetRulesTest, QuotaIsGivenBackWhileItsPodsRun) {
   EXPECT_EQ(Broken(), "jobset-released");
 }
 
-TEST_F(JobSetRulesTest, AStoppedSetKeepsTheNodesOfItsStart) {
+TEST_F(JobSetRulesTest, DetectAStoppedSetThatKeepsItsNodeSelector) {
   PutSet(true, nowhere_);
   PutSet(true, pool_);
   EXPECT_EQ(Found(), "jobset-template-changed");
 }
 
-TEST_F(JobSetRulesTest, ASetEndsAndItsWorkloadDoesNot) {
+TEST_F(JobSetRulesTest, DetectAnEndedSetWithAnUnfinishedWorkload) {
   PutWorkload("w", "s", "1", true);
   PutSet(false, pool_, "Failed");
   EXPECT_EQ(Found(), "jobset-not-finished");
@@ -183,7 +183,7 @@ class SliceRulesTest : public HistoryTest {
   }
 };
 
-TEST_F(SliceRulesTest, ALargerSliceTakesThePlaceOfItsPredecessor) {
+TEST_F(SliceRulesTest, ChargeALargerSliceInPlaceOfTheReplacedOne) {
   PutSlice("a", "", "3");
   PutSlice("b", "default/a", "4");
   EXPECT_EQ(Broken(), "");
@@ -191,13 +191,13 @@ TEST_F(SliceRulesTest, ALargerSliceTakesThePlaceOfItsPredecessor) {
   EXPECT_EQ(Broken(), "quota-exceeded");
 }
 
-TEST_F(SliceRulesTest, ASliceThatReplacesNothingIsChargedBesideTheOther) {
+TEST_F(SliceRulesTest, ChargeASliceThatReplacesNothingBesideTheOther) {
   PutSlice("a", "", "3");
   PutSlice("b", "", "3");
   EXPECT_EQ(Broken(), "quota-exceeded");
 }
 
-TEST_F(SliceRulesTest, ASliceOfNoMoreTakesThePlaceOfOneInAQueueWithoutQuota) {
+TEST_F(SliceRulesTest, AllowASliceOfEqualSizeInAQueueWithoutQuota) {
   PutSlice("a", "", "3");
   Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", QueueSpec("0")}});
   now_ += std::chrono::seconds(3);
@@ -207,7 +207,7 @@ TEST_F(SliceRulesTest, ASliceOfNoMoreTakesThePlaceOfOneInAQueueWithoutQuota) {
   EXPECT_EQ(Broken(), "quota-exceeded");
 }
 
-TEST_F(SliceRulesTest, AnotherJobsWorkloadTakesNoSlicesPlaceInAQueueWithoutQuota) {
+TEST_F(SliceRulesTest, DetectAnotherJobsWorkloadInPlaceOfASlice) {
   PutSlice("a", "", "3");
   Put("clusterqueues.kueue.x-k8s.io", "", "cq", {{"spec", QueueSpec("0")}});
   now_ += std::chrono::seconds(3);
@@ -238,7 +238,7 @@ class DaskRulesTest : public PlayRulesTest {
   }
 };
 
-TEST_F(DaskRulesTest, AProperLifeBreaksNothing) {
+TEST_F(DaskRulesTest, AllowAProperLife) {
   PutPod("p", true);
   PutWorkload("w", "c", "1", true);
   PutPod("p", false);
@@ -246,7 +246,7 @@ TEST_F(DaskRulesTest, AProperLifeBreaksNothing) {
   EXPECT_EQ(Found(), "");
 }
 
-TEST_F(DaskRulesTest, APodStartsWithoutAdmission) {
+TEST_F(DaskRulesTest, DetectAPodStartedWithoutAdmission) {
   PutPod("p", true);
   PutWorkload("w", "c", "1", false);
   PutPod("p", false);
@@ -254,7 +254,7 @@ TEST_F(DaskRulesTest, APodStartsWithoutAdmission) {
   EXPECT_EQ(Found(), "dask-runs-unadmitted");
 }
 
-TEST_F(DaskRulesTest, APodStartsWithTheWorkloadOfAnotherOwner) {
+TEST_F(DaskRulesTest, DetectAPodStartedWithTheWorkloadOfAnotherOwner) {
   PutPod("p", true);
   PutWorkload("w", "c", "1", true);
   PutWorkload("x", "other", "1", true);
@@ -262,7 +262,7 @@ TEST_F(DaskRulesTest, APodStartsWithTheWorkloadOfAnotherOwner) {
   EXPECT_EQ(Broken(), "dask-pod-without-admission");
 }
 
-TEST_F(DaskRulesTest, MorePodsStartThanThereIsQuotaFor) {
+TEST_F(DaskRulesTest, DetectMorePodsStartedThanAdmitted) {
   PutWorkload("w", "c", "1", true);
   PutPod("a", false);
   EXPECT_EQ(Broken(), "");
@@ -271,14 +271,14 @@ TEST_F(DaskRulesTest, MorePodsStartThanThereIsQuotaFor) {
   EXPECT_EQ(Found(), "dask-over-quota");
 }
 
-TEST_F(DaskRulesTest, QuotaIsGivenBackWhileItsPodsRun) {
+TEST_F(DaskRulesTest, DetectQuotaReleasedWhileItsPodsRun) {
   PutWorkload("w", "c", "1", true);
   PutPod("p", false);
   PutWorkload("w", "c", "", false);
   EXPECT_EQ(Broken(), "dask-released");
 }
 
-TEST_F(DaskRulesTest, APodThatItsReviewMissedIsNotCountedAndHasToGo) {
+TEST_F(DaskRulesTest, DetectAnUnmarkedPodAndDoNotCountIt) {
   PutWorkload("w", "c", "1", true);
   PutPod("a", false);
   PutPod("b", false, "");
@@ -286,7 +286,7 @@ TEST_F(DaskRulesTest, APodThatItsReviewMissedIsNotCountedAndHasToGo) {
   EXPECT_EQ(Found(), "dask-pod-missed");
 }
 
-TEST_F(DaskRulesTest, APodWaitsBesideItsQuota) {
+TEST_F(DaskRulesTest, DetectAGatedPodOfAnAdmittedWorkload) {
   PutWorkload("w", "c", "1", true);
   PutPod("p", true);
   EXPECT_EQ(Found(), "dask-pod-held");

@@ -61,7 +61,7 @@ class PolicyEndsTest : public PlayRulesTest {
   }
 };
 
-TEST_F(PolicyEndsTest, AHeldWorkloadAsks) {
+TEST_F(PolicyEndsTest, DetectsARequestOfAHeldWorkload) {
   PutPolicy({{"whenExhausted", "Hold"}});
   PutRequest("1", seconds(0));
   PutAnswer("Pending", kHeldMessage);
@@ -71,7 +71,7 @@ TEST_F(PolicyEndsTest, AHeldWorkloadAsks) {
   EXPECT_EQ(Broken(), "asks-though-held");
 }
 
-TEST_F(PolicyEndsTest, AnEditLetsAHeldWorkloadAsk) {
+TEST_F(PolicyEndsTest, AllowsARequestOfAHeldWorkloadAfterAnEdit) {
   PutPolicy({{"whenExhausted", "Hold"}});
   PutAnswer("Pending", kHeldMessage);
   PutPolicy({{"whenExhausted", "Cycle"}});
@@ -80,7 +80,7 @@ TEST_F(PolicyEndsTest, AnEditLetsAHeldWorkloadAsk) {
   EXPECT_EQ(Broken(), "");
 }
 
-TEST_F(PolicyEndsTest, AWorkloadThatIsHeldAsAnEditComesMayGoOn) {
+TEST_F(PolicyEndsTest, AllowsARequestOfAWorkloadHeldJustAfterAnEdit) {
   PutPolicy({{"whenExhausted", "Cycle"}});
   Put("provisioningpolicies.provisioning.berth.dev", "", "chain",
       {{"spec", {{"whenExhausted", "Hold"}}}});
@@ -90,14 +90,14 @@ TEST_F(PolicyEndsTest, AWorkloadThatIsHeldAsAnEditComesMayGoOn) {
   EXPECT_EQ(Broken(), "");
 }
 
-TEST_F(PolicyEndsTest, AHeldWorkloadGivesItsQuotaBack) {
+TEST_F(PolicyEndsTest, DetectsAHeldWorkloadThatReleasesItsQuota) {
   PutPolicy({{"whenExhausted", "Hold"}});
   PutAnswer("Pending", kHeldMessage);
   PutAnswer("Retry", "Retrying after failure: …");
   EXPECT_EQ(Broken(), "leaves-though-held");
 }
 
-TEST_F(PolicyEndsTest, AWorkloadIsRejectedUnasked) {
+TEST_F(PolicyEndsTest, DetectsARejectionThatThePolicyDoesNotAllow) {
   PutPolicy({{"rejectHumanCauses", true}});
   PutAnswer("Rejected", kHeldMessage);
   EXPECT_EQ(Broken(), "");
@@ -107,7 +107,7 @@ TEST_F(PolicyEndsTest, AWorkloadIsRejectedUnasked) {
   EXPECT_EQ(Broken(), "rejected-unasked");
 }
 
-TEST_F(PolicyEndsTest, AHumanCauseIsNotRejected) {
+TEST_F(PolicyEndsTest, DetectsAHumanCauseThatIsNotRejected) {
   PutPolicy({{"rejectHumanCauses", true}});
   PutAnswer("Retry", kHeldMessage, {}, "ResourcePoolExhausted");
   EXPECT_EQ(Broken(), "");
@@ -116,7 +116,7 @@ TEST_F(PolicyEndsTest, AHumanCauseIsNotRejected) {
   EXPECT_EQ(Broken(), "not-rejected");
 }
 
-TEST_F(PolicyEndsTest, ANodeBootsTooLong) {
+TEST_F(PolicyEndsTest, DetectsANodeThatBootsLongerThanItsTimeout) {
   PutPolicy({{"bootTimeoutSeconds", 60}});
   PutRequest("1", seconds(100));
   PutAnswer("Ready", "", seconds(100));
@@ -128,7 +128,7 @@ TEST_F(PolicyEndsTest, ANodeBootsTooLong) {
   EXPECT_EQ(Found(), "");
 }
 
-TEST_F(PolicyEndsTest, AWorkloadStaysToTheEnd) {
+TEST_F(PolicyEndsTest, DetectsAWorkloadThatIsNotEvictedBeforeTheEndOfItsRun) {
   PutPolicy({{"evictBeforeSeconds", 60}});
   PutAnswer("Ready", "", seconds(130));
   PutRequest("1", seconds(110));

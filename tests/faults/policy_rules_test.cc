@@ -67,7 +67,7 @@ class PolicyRulesTest : public PlayRulesTest {
   }
 };
 
-TEST_F(PolicyRulesTest, AProperLifeBreaksNothing) {
+TEST_F(PolicyRulesTest, AllowAProperLife) {
   PutRequest("1", false, std::chrono::seconds(50));
   PutRequest("1", true, std::chrono::seconds(70));
   PutWorkload("w", "j", "1", true, "Ready");
@@ -75,7 +75,7 @@ TEST_F(PolicyRulesTest, AProperLifeBreaksNothing) {
   EXPECT_EQ(Found(), "");
 }
 
-TEST_F(PolicyRulesTest, ARequestIsMadeAboveTheLimit) {
+TEST_F(PolicyRulesTest, DetectARequestAboveThePriceLimit) {
   PutPolicy("2");
   PutRequest("1", false);
   EXPECT_EQ(Broken(), "");  // the new limit may not be known yet
@@ -85,14 +85,14 @@ TEST_F(PolicyRulesTest, ARequestIsMadeAboveTheLimit) {
   EXPECT_EQ(Broken(), "dearer-than-limit");
 }
 
-TEST_F(PolicyRulesTest, TwoRequestsOfOneCheckHaveCapacity) {
+TEST_F(PolicyRulesTest, DetectTwoRequestsOfOneCheckWithCapacity) {
   PutRequest("1", true);
   EXPECT_EQ(Found(), "");
   PutRequest("2", true);
   EXPECT_EQ(Found(), "two-winners");
 }
 
-TEST_F(PolicyRulesTest, ARequestOutlivesTheAnswerOfAnother) {
+TEST_F(PolicyRulesTest, DetectAWaitingRequestBesideAReadyCheck) {
   PutRequest("1", false);
   PutRequest("2", true);
   EXPECT_EQ(Found(), "");
@@ -100,7 +100,7 @@ TEST_F(PolicyRulesTest, ARequestOutlivesTheAnswerOfAnother) {
   EXPECT_EQ(Found(), "loser-left");
 }
 
-TEST_F(PolicyRulesTest, MoreRequestsWaitThanMayRace) {
+TEST_F(PolicyRulesTest, DetectMoreRequestsThanTheRaceAllows) {
   PutPolicyWith({{"race", {{"width", 2}}}});
   PutRequest("1", false);
   PutRequest("2", false);
@@ -110,7 +110,7 @@ TEST_F(PolicyRulesTest, MoreRequestsWaitThanMayRace) {
 }
 
 // Two nodes at 3 USD for 3000 s cost 5 USD.
-TEST_F(PolicyRulesTest, ARequestIsAboveTheBudgetOfTheDay) {
+TEST_F(PolicyRulesTest, DetectARequestAboveTheDailyBudget) {
   PutPolicyWith({{"budget", {{"perLocalQueueUSDPerDay", "10"}}}});
   PutRequest("1", true);
   Delete("provisioningrequests.autoscaling.x-k8s.io", "default", "w-gate-1");
@@ -123,7 +123,7 @@ TEST_F(PolicyRulesTest, ARequestIsAboveTheBudgetOfTheDay) {
   EXPECT_EQ(Broken(), "over-budget");
 }
 
-TEST_F(PolicyRulesTest, ARequestIsAboveTheBudgetOfAWorkload) {
+TEST_F(PolicyRulesTest, DetectARequestAboveTheWorkloadsBudget) {
   const Json day{{"perLocalQueueUSDPerDay", "100"}, {"perWorkloadUSD", "5"}};
   PutPolicyWith({{"budget", day}});
   PutRequest("1", true);
@@ -133,7 +133,7 @@ TEST_F(PolicyRulesTest, ARequestIsAboveTheBudgetOfAWorkload) {
   EXPECT_EQ(Broken(), "over-budget");
 }
 
-TEST_F(PolicyRulesTest, ALeaseOutlivesItsWorkload) {
+TEST_F(PolicyRulesTest, DetectALeaseOfADeletedWorkload) {
   PutWorkload("w", "j", "1", true, "Ready");
   PutLeasedNode();
   EXPECT_EQ(Found(), "");
@@ -141,7 +141,7 @@ TEST_F(PolicyRulesTest, ALeaseOutlivesItsWorkload) {
   EXPECT_EQ(Found(), "lease-left");
 }
 
-TEST_F(PolicyRulesTest, RequestsForOtherPodsAreNeitherWinnersNorLosers) {
+TEST_F(PolicyRulesTest, CompareOnlyRequestsForTheSamePods) {
   PutPart("1", "near", true, /*divided=*/false);
   PutPart("2", "far", true, /*divided=*/false);
   PutWorkload("w", "j", "1", true, "Ready");
@@ -152,7 +152,7 @@ TEST_F(PolicyRulesTest, RequestsForOtherPodsAreNeitherWinnersNorLosers) {
   EXPECT_EQ(Found(), "two-winners");
 }
 
-TEST_F(PolicyRulesTest, PartsOfAJobAreAskedForOneAfterTheOther) {
+TEST_F(PolicyRulesTest, DetectARequestForAPartBeforeTheOneBeforeIt) {
   PutPart("1", "main", true, /*divided=*/true);
   PutPart("2", "main", false, /*divided=*/true);
   PutWorkload("w", "j", "1", true, "Ready");
@@ -162,7 +162,7 @@ TEST_F(PolicyRulesTest, PartsOfAJobAreAskedForOneAfterTheOther) {
   EXPECT_EQ(Broken(), "race-too-wide");
 }
 
-TEST_F(PolicyRulesTest, APlaceholderOutlivesItsWorkload) {
+TEST_F(PolicyRulesTest, DetectAPlaceholderOfAWorkloadWithoutQuota) {
   PutWorkload("w", "j", "1", true, "Pending");
   Put("pods", "default", "holder",
       {{"metadata",
@@ -178,7 +178,7 @@ TEST_F(PolicyRulesTest, APlaceholderOutlivesItsWorkload) {
   EXPECT_EQ(Found(), "");
 }
 
-TEST_F(PolicyRulesTest, ANodeStandsWithoutAWindow) {
+TEST_F(PolicyRulesTest, DetectAStandingNodeWithoutAPrewarmPolicy) {
   PutPolicyWith({{"prewarm", {{"namespace", "default"}, {"localQueue", "q"}}}});
   Put("nodes", "", "n", {{"metadata", {{"annotations", {{"berth.dev/prewarm", "chain"}}}}}});
   EXPECT_EQ(Found(), "");
@@ -186,7 +186,7 @@ TEST_F(PolicyRulesTest, ANodeStandsWithoutAWindow) {
   EXPECT_EQ(Found(), "node-kept");
 }
 
-TEST_F(PolicyRulesTest, ARequestWaitsPastItsLimit) {
+TEST_F(PolicyRulesTest, DetectARequestThatWaitsPastItsLimit) {
   PutRequest("1", false, std::chrono::seconds(59));
   EXPECT_EQ(Found(), "");
   PutRequest("1", false, std::chrono::seconds(62));

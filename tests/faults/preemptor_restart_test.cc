@@ -17,7 +17,7 @@ using std::chrono::seconds;
 
 constexpr int kWrites = 8;
 
-TEST(PreemptorRestart, TheVictimIsStoppedOnce) {
+TEST(PreemptorRestart, VictimIsStoppedOnce) {
   for (int count = 1; count <= kWrites; ++count) {
     for (const bool happens : {false, true}) {
       Story story;

@@ -47,14 +47,14 @@ std::map<std::string, FlavorAmounts> InUse(const std::map<std::string, std::int6
   return usage;
 }
 
-TEST(QuotaLawTest, AQueueOfItsOwn) {
+TEST(QuotaLawTest, QueueWithoutACohortHasItsNominalQuota) {
   const QuotaLaw law = LawOf({{"clusterqueues", "a", "", {{"nominalQuota", "3"}}}});
   EXPECT_EQ(law.Available("a", kCpu, {}), 3000);
   EXPECT_EQ(law.Available("a", kCpu, InUse({{"a", 4}})), -1000);
   EXPECT_LT(law.Available("nobody", kCpu, {}), -1'000'000);
 }
 
-TEST(QuotaLawTest, BorrowingAndItsLimit) {
+TEST(QuotaLawTest, BorrowingLimitBoundsTheAvailableQuota) {
   const QuotaLaw law =
       LawOf({{"clusterqueues", "a", "c", {{"nominalQuota", "3"}, {"borrowingLimit", "1"}}},
              {"clusterqueues", "b", "c", {{"nominalQuota", "3"}}}});
@@ -63,7 +63,7 @@ TEST(QuotaLawTest, BorrowingAndItsLimit) {
   EXPECT_EQ(law.Available("a", kCpu, InUse({{"b", 5}})), 1000);
 }
 
-TEST(QuotaLawTest, WhatIsNotLentIsKept) {
+TEST(QuotaLawTest, LendingLimitKeepsQuotaForTheQueue) {
   const QuotaLaw law =
       LawOf({{"clusterqueues", "a", "c", {{"nominalQuota", "3"}, {"lendingLimit", "1"}}},
              {"clusterqueues", "b", "c", {{"nominalQuota", "3"}}}});
@@ -73,7 +73,7 @@ TEST(QuotaLawTest, WhatIsNotLentIsKept) {
   EXPECT_EQ(law.Available("b", kCpu, InUse({{"a", 3}})), 3000);
 }
 
-TEST(QuotaLawTest, ATreeOfCohorts) {
+TEST(QuotaLawTest, TreeOfCohortsAddsUpQuota) {
   const QuotaLaw law = LawOf({{"cohorts", "top", "", {{"nominalQuota", "5"}}},
                               {"cohorts", "low", "top", {{"nominalQuota", "1"}}},
                               {"clusterqueues", "a", "low", {{"nominalQuota", "2"}}},

@@ -23,14 +23,14 @@ constexpr char kAssigned[] = "/status/admission/podSetAssignments/0";
 
 // ---- With every write.
 
-TEST_F(RuleTest, AnAdmittedWorkloadGetsOtherFlavors) {
+TEST_F(RuleTest, DetectsChangedFlavorsOfAnAdmittedWorkload) {
   Put("resourceflavors.kueue.x-k8s.io", "", "g", Json::object());
   PutWorkload("w", "j", "1", true);
   Change(kWorkloads, "default", "w", std::string(kAssigned) + "/flavors/cpu", "g");
   EXPECT_EQ(Broken(), "flavors-changed");
 }
 
-TEST_F(RuleTest, AFinishedWorkloadLivesAgain) {
+TEST_F(RuleTest, DetectsAFinishedConditionThatIsUndone) {
   PutWorkload("w", "j", "1", true);
   Change(kWorkloads, "default", "w", "/status/conditions/-", Condition("Finished", true));
   EXPECT_EQ(Broken(), "");
@@ -38,7 +38,7 @@ TEST_F(RuleTest, AFinishedWorkloadLivesAgain) {
   EXPECT_EQ(Broken(), "finished-undone");
 }
 
-TEST_F(RuleTest, AJobHasMorePodsThanQuotaWasGivenFor) {
+TEST_F(RuleTest, DetectsMorePodsThanAdmitted) {
   PutJob("j", false, 1);
   PutWorkload("w", "j", "1", true);
   PutPod("j-1", "j");
@@ -47,7 +47,7 @@ TEST_F(RuleTest, AJobHasMorePodsThanQuotaWasGivenFor) {
   EXPECT_EQ(Broken(), "too-many-pods");
 }
 
-TEST_F(RuleTest, AJobThatPeopleMadeWiderHasTimeToBeStopped) {
+TEST_F(RuleTest, AllowsAJobThatAUserWidenedUpToItsParallelism) {
   PutJob("j", false, 1);
   PutWorkload("w", "j", "1", true);
   actor_ = Invariants::Actor::kStory;
@@ -60,7 +60,7 @@ TEST_F(RuleTest, AJobThatPeopleMadeWiderHasTimeToBeStopped) {
   EXPECT_EQ(Broken(), "too-many-pods");
 }
 
-TEST_F(RuleTest, AJobIsStartedWiderThanQuotaWasGivenFor) {
+TEST_F(RuleTest, DetectsAJobStartedWiderThanAdmitted) {
   PutJob("j", true);
   Change(kJobs, "default", "j", "/spec/parallelism", 3);
   PutWorkload("w", "j", "1", true);
@@ -68,7 +68,7 @@ TEST_F(RuleTest, AJobIsStartedWiderThanQuotaWasGivenFor) {
   EXPECT_EQ(Broken(), "started-too-wide");
 }
 
-TEST_F(RuleTest, FewerCompletionsMakeAWideJobNarrow) {
+TEST_F(RuleTest, CompletionsBoundTheWidthOfAJob) {
   PutJob("j", true);
   Change(kJobs, "default", "j", "/spec/parallelism", 3);
   Change(kJobs, "default", "j", "/spec/completions", 1);
@@ -77,7 +77,7 @@ TEST_F(RuleTest, FewerCompletionsMakeAWideJobNarrow) {
   EXPECT_EQ(Broken(), "");
 }
 
-TEST_F(RuleTest, CompletionsThatAreDoneMakeAWideJobNarrow) {
+TEST_F(RuleTest, SucceededCompletionsReduceTheWidthOfAJob) {
   PutJob("j", true);
   Change(kJobs, "default", "j", "/spec/parallelism", 2);
   Change(kJobs, "default", "j", "/spec/completions", 3);
@@ -87,7 +87,7 @@ TEST_F(RuleTest, CompletionsThatAreDoneMakeAWideJobNarrow) {
   EXPECT_EQ(Broken(), "");
 }
 
-TEST_F(RuleTest, UsageIsCountedFromRequestsWhateverTheAdmissionStates) {
+TEST_F(RuleTest, CountsUsageFromRequestsNotFromTheAdmission) {
   PutWorkload("a", "j", "3", true);
   PutWaiting("b", "2", 0, 1);
   GiveQuota("b", "1");
@@ -95,7 +95,7 @@ TEST_F(RuleTest, UsageIsCountedFromRequestsWhateverTheAdmissionStates) {
 }
 
 // A slice of four pods, one of them reclaimable, shrinks to one pod and takes that one back.
-TEST_F(RuleTest, PodsThatASliceTakesBackWereFreeAMomentAgo) {
+TEST_F(RuleTest, AllowsAReservationOnPodsThatWereJustReclaimable) {
   PutWaiting("slice", "1", 0, 1);
   Change(kWorkloads, "default", "slice", "/metadata/annotations",
          {{"kueue.x-k8s.io/elastic-job", "true"}});
@@ -118,14 +118,14 @@ TEST_F(RuleTest, PodsThatASliceTakesBackWereFreeAMomentAgo) {
   EXPECT_EQ(Broken(), "quota-exceeded");
 }
 
-TEST_F(RuleTest, AnAdmissionStatesOtherAmountsThanItsPodsRequest) {
+TEST_F(RuleTest, DetectsAnAdmissionWithOtherAmountsThanRequested) {
   PutWorkload("w", "j", "1", true);
   EXPECT_EQ(Broken(), "");
   Change(kWorkloads, "default", "w", std::string(kAssigned) + "/resourceUsage/cpu", "500m");
   EXPECT_EQ(Broken(), "wrong-usage");
 }
 
-TEST_F(RuleTest, AnAdmissionStatesWhatALimitRangeAdds) {
+TEST_F(RuleTest, AllowsAmountsThatALimitRangeAdds) {
   Put("limitranges", "default", "defaults",
       {{"spec", {{"limits", {{{"max", {{"memory", "2"}}}}}}}}});
   PutWorkload("w", "j", "1", true);
@@ -138,7 +138,7 @@ TEST_F(RuleTest, AnAdmissionStatesWhatALimitRangeAdds) {
 
 // ---- Order.
 
-TEST_F(RuleTest, AStrictQueueLetsOneBehindItsHeadPass) {
+TEST_F(RuleTest, DetectsAWorkloadAdmittedBeforeAStrictHead) {
   Change(kQueues, "", "cq", "/spec/queueingStrategy", "StrictFIFO");
   PutWaiting("head", "9", 0, 1);
   now_ += seconds(3);
@@ -152,7 +152,7 @@ TEST_F(RuleTest, AStrictQueueLetsOneBehindItsHeadPass) {
   EXPECT_THAT(invariants_.violation()->text, HasSubstr("default/head"));
 }
 
-TEST_F(RuleTest, AHeadIsWrittenAMomentAfterTheOneBehindIt) {
+TEST_F(RuleTest, AllowsAStrictHeadToBeWrittenJustAfterTheNextOne) {
   Change(kQueues, "", "cq", "/spec/queueingStrategy", "StrictFIFO");
   PutWaiting("head", "1", 0, 1);
   now_ += seconds(6);
@@ -163,7 +163,7 @@ TEST_F(RuleTest, AHeadIsWrittenAMomentAfterTheOneBehindIt) {
   EXPECT_EQ(Broken(), "");
 }
 
-TEST_F(RuleTest, AQueueWithAnOrderOfItsOwnKeepsPrioritiesAlone) {
+TEST_F(RuleTest, QueueWithDeadlinesMustKeepOnlyPriorities) {
   Change(kQueues, "", "cq", "/spec/queueingStrategy", "StrictFIFO");
   Change(kQueues, "", "cq", "/metadata/annotations", {{"berth.dev/deadlines", "10s"}});
   PutWaiting("older", "1", 0, 1);
@@ -178,7 +178,7 @@ TEST_F(RuleTest, AQueueWithAnOrderOfItsOwnKeepsPrioritiesAlone) {
   EXPECT_EQ(Broken(), "strict-order");
 }
 
-TEST_F(RuleTest, AHigherPriorityIsPassedOverForTheSameAmounts) {
+TEST_F(RuleTest, DetectsAHigherPriorityPassedOverForEqualAmounts) {
   PutWaiting("urgent", "2", 10, 2);
   PutWaiting("wide", "3", 100, 1);
   PutWaiting("small", "1", 0, 1);
@@ -191,7 +191,7 @@ TEST_F(RuleTest, AHigherPriorityIsPassedOverForTheSameAmounts) {
   EXPECT_THAT(invariants_.violation()->text, HasSubstr("default/urgent"));
 }
 
-TEST_F(RuleTest, AParkedWorkloadMayNotBeTriedWhenPodsHaveJustBecomeReclaimable) {
+TEST_F(RuleTest, AllowsAParkedWorkloadToMissPodsThatJustBecameReclaimable) {
   PutWorkload("running", "job-running", "2", true);
   PutWaiting("urgent", "1", 10, 1);
   PutWaiting("same", "1", 0, 1);
@@ -203,7 +203,7 @@ TEST_F(RuleTest, AParkedWorkloadMayNotBeTriedWhenPodsHaveJustBecomeReclaimable) 
   EXPECT_EQ(Broken(), "");
 }
 
-TEST_F(RuleTest, OneThatALimitRangeAsksMoreOfIsNotInTheWay) {
+TEST_F(RuleTest, WorkloadThatALimitRangeEnlargesIsNotComparedByPriority) {
   PutWaiting("urgent", "2", 10, 2);
   PutWaiting("same", "2", 0, 1);
   Put("limitranges", "default", "defaults",
@@ -213,7 +213,7 @@ TEST_F(RuleTest, OneThatALimitRangeAsksMoreOfIsNotInTheWay) {
   EXPECT_EQ(Broken(), "");
 }
 
-TEST_F(RuleTest, OneThatIsMisconfiguredIsNotInTheWay) {
+TEST_F(RuleTest, MisconfiguredHeadDoesNotBlockAStrictQueue) {
   Change(kQueues, "", "cq", "/spec/queueingStrategy", "StrictFIFO");
   PutWaiting("head", "9", 0, 1);
   Json condition = Condition("QuotaReserved", false);
@@ -239,7 +239,7 @@ struct VictimRow {
 
 class VictimTest : public RuleTest, public ::testing::WithParamInterface<VictimRow> {};
 
-TEST_P(VictimTest, IsLawfulOrFoundOut) {
+TEST_P(VictimTest, UnlawfulVictimIsDetected) {
   const VictimRow& row = GetParam();
   Json spec = QueueSpec("4");
   spec["cohortName"] = "team";
@@ -291,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- Transient states.
 
-TEST_F(RuleTest, AJobRunsWithoutAdmission) {
+TEST_F(RuleTest, DetectsAJobThatRunsWithoutAdmission) {
   PutJob("j", false, 1);
   PutWorkload("w", "j", "", false);
   Change(kWorkloads, "default", "w", "/spec/active", false);
@@ -299,7 +299,7 @@ TEST_F(RuleTest, AJobRunsWithoutAdmission) {
   EXPECT_EQ(Broken(), "runs-unadmitted");
 }
 
-TEST_F(RuleTest, AStoppedJobIsNotWhatItWas) {
+TEST_F(RuleTest, DetectsAStoppedJobWithAChangedTemplate) {
   PutJob("j", true);
   standing_.OnJobMade(invariants_.truth().jobs().at({"default", "j"}));
   Change(kJobs, "default", "j", "/spec/template/spec/nodeSelector", {{"pool", "other"}});
@@ -307,7 +307,7 @@ TEST_F(RuleTest, AStoppedJobIsNotWhatItWas) {
   EXPECT_EQ(Broken(), "template-changed");
 }
 
-TEST_F(RuleTest, AJobIsFinishedAndItsWorkloadIsNot) {
+TEST_F(RuleTest, DetectsAFinishedJobWithAnUnfinishedWorkload) {
   PutJob("j", true);
   Change(kJobs, "default", "j", "/status/conditions", Json::array({Condition("Complete", true)}));
   PutWorkload("w", "j", "", false);
@@ -316,7 +316,7 @@ TEST_F(RuleTest, AJobIsFinishedAndItsWorkloadIsNot) {
   EXPECT_EQ(Broken(), "not-finished");
 }
 
-TEST_F(RuleTest, ARequestOutlivesItsNeed) {
+TEST_F(RuleTest, DetectsARequestOfAnInactiveWorkload) {
   PutWorkload("w", "j", "", false);
   Change(kWorkloads, "default", "w", "/spec/active", false);
   Put("provisioningrequests.autoscaling.x-k8s.io", "default", "w-prov-1",
@@ -327,13 +327,13 @@ TEST_F(RuleTest, ARequestOutlivesItsNeed) {
   EXPECT_EQ(Broken(), "leaked");
 }
 
-TEST_F(RuleTest, AWorkloadWaitsBesideFreeQuota) {
+TEST_F(RuleTest, DetectsAWorkloadThatWaitsBesideFreeQuota) {
   PutWaiting("w", "4", 0, 1);
   LookForLong();
   EXPECT_EQ(Broken(), "waits-for-nothing");
 }
 
-TEST_F(RuleTest, AWorkloadMayWaitWhileItsPoliciesPassOverItsFlavors) {
+TEST_F(RuleTest, AllowsAWorkloadToWaitWhileItAvoidsItsFlavors) {
   PutWaiting("w", "4", 0, 1);
   PutWaiting("v", "4", 0, 2);
   Change(kQueues, "", "cq", "/status/pendingWorkloads", 2);
@@ -345,20 +345,20 @@ TEST_F(RuleTest, AWorkloadMayWaitWhileItsPoliciesPassOverItsFlavors) {
   EXPECT_EQ(Broken(), "");
 }
 
-TEST_F(RuleTest, AQueueCountsWrongly) {
+TEST_F(RuleTest, DetectsAWrongPendingCount) {
   PutWaiting("w", "5", 0, 1);
   Change(kQueues, "", "cq", "/status/pendingWorkloads", 7);
   LookForLong();
   EXPECT_EQ(Broken(), "wrong-count");
 }
 
-TEST_F(RuleTest, AWorkloadWaitsWithoutExplanation) {
+TEST_F(RuleTest, DetectsAWaitingWorkloadWithoutAReason) {
   PutWaiting("w", "50", 0, 1);
   standing_.LookAtRest(admission::Scheduler(admission::SchedulerConfig{}));
   EXPECT_EQ(Broken(), "unexplained");
 }
 
-TEST_F(RuleTest, ARefusalHasNoExplanation) {
+TEST_F(RuleTest, DetectsAReasonWithoutAnExplanation) {
   PutWaiting("w", "50", 0, 1);
   Json reserved = Condition("QuotaReserved", false);
   reserved["reason"] = "ExceedsMaxQuota";
@@ -367,7 +367,7 @@ TEST_F(RuleTest, ARefusalHasNoExplanation) {
   EXPECT_EQ(Broken(), "unexplained");
 }
 
-TEST_F(RuleTest, TheCoreHoldsWhatTheObjectsDoNotSay) {
+TEST_F(RuleTest, DetectsASchedulerStateThatDiffersFromTheObjects) {
   admission::Scheduler core{admission::SchedulerConfig{}};
   api::ClusterQueue queue;
   queue.meta.name = "cq";
@@ -414,7 +414,7 @@ Fault KeepTheFinalizer(const kube::ApiRequest& request) {
   return concerned && !adds ? Fault::kServerError : Fault::kNone;
 }
 
-TEST(EpisodeRuleTest, AnObjectIsBeingDeletedForEver) {
+TEST(EpisodeRuleTest, DetectsAnObjectStuckInDeletion) {
   Story story = ShortStory();
   EXPECT_EQ(RuleBrokenIn(story), "");
   story.events.push_back({seconds(5), "delete clusterqueue cq2"});
@@ -422,18 +422,18 @@ TEST(EpisodeRuleTest, AnObjectIsBeingDeletedForEver) {
   EXPECT_EQ(RuleBrokenIn(story, KeepTheFinalizer), "stuck");
 }
 
-TEST(EpisodeRuleTest, SomethingOutlivesTheEnd) {
+TEST(EpisodeRuleTest, DetectsAnObjectLeftAtTheEnd) {
   EXPECT_EQ(RuleBrokenIn(ShortStory(), KeepTheFinalizer), "left-over");
 }
 
-TEST(EpisodeRuleTest, SomethingHappensInTheQuiet) {
+TEST(EpisodeRuleTest, DetectsAWriteInTheQuietPeriod) {
   Story story = ShortStory();
   story.events[0].line += " ttl=600";  // the Job is deleted ten minutes after its end
   EXPECT_EQ(RuleBrokenIn(story), "restless");
 }
 
 // The status of cq2 is refused until the controllers restart: their first list came before.
-TEST(EpisodeRuleTest, ARestartFindsSomethingToWrite) {
+TEST(EpisodeRuleTest, DetectsAWriteAfterARestart) {
   const auto lists = std::make_shared<int>(0);
   const auto refuse = [lists](const kube::ApiRequest& request) {
     const auto has = [&](const char* part) { return request.path.find(part) != std::string::npos; };
@@ -467,7 +467,7 @@ std::string RuleOf(const std::string& line) {
              : "";
 }
 
-TEST(RulesTest, EveryRuleIsBrokenSomewhere) {
+TEST(RulesTest, EveryRuleIsBrokenByATest) {
   const std::string tests = TextOf("faults_test.cc") + TextOf("rules_test.cc") +
                             TextOf("fair_order_test.cc") + TextOf("play_rules_test.cc") +
                             TextOf("policy_rules_test.cc");

@@ -63,14 +63,14 @@ TEST(BatchJobTest, PodsCountIsTheSmallerOfParallelismAndCompletions) {
   EXPECT_EQ(PodsCount(job), 1);
 }
 
-TEST(BatchJobTest, StoppingCountsAsNotSuspended) {
+TEST(BatchJobTest, StoppingJobIsNotSuspended) {
   api::Job job = GpuJob();
   EXPECT_TRUE(ViewOf(job).suspended);
   job.meta.annotations[api::kStoppingAnnotation] = "true";
   EXPECT_FALSE(ViewOf(job).suspended);
 }
 
-TEST(BatchJobTest, LabelsOfTheJobControllerAreNotThePodSets) {
+TEST(BatchJobTest, PodSetLeavesOutTheJobControllersUidLabels) {
   api::Job job = GpuJob();
   job.pod_template.labels = {{"app", "x"},
                              {"controller-uid", "u"},
@@ -82,7 +82,7 @@ TEST(BatchJobTest, LabelsOfTheJobControllerAreNotThePodSets) {
       << "the name is the same for a job that is made again, and Kueue keeps it";
 }
 
-TEST(BatchJobTest, PodsReadyCountsWhatIsDoneToo) {
+TEST(BatchJobTest, PodsReadyCountsSucceededPods) {
   api::Job job = GpuJob(3, 3);
   job.ready = 1;
   job.succeeded = 1;
@@ -123,7 +123,7 @@ TEST(BatchJobTest, PartialAdmissionSetsTheGrantedSize) {
   EXPECT_EQ(StartWrite(job, change).completions, 3);
 }
 
-TEST(BatchJobTest, AStopIsThreeWrites) {
+TEST(BatchJobTest, StopIsThreeWritesThatCanBeResumed) {
   api::Job job = GpuJob();
   job.suspend = false;
   job.start_time = testing::At(1);
@@ -148,7 +148,7 @@ TEST(BatchJobTest, AStopIsThreeWrites) {
   EXPECT_THAT(StopWrites(job, original), ElementsAre(restore));
 }
 
-TEST(BatchJobTest, TheTemplateWaitsForThePodsToGo) {
+TEST(BatchJobTest, TemplateIsRestoredAfterThePodsHaveEnded) {
   api::Job job = GpuJob();
   job.suspend = false;
   job.active = 1;
@@ -163,7 +163,7 @@ TEST(BatchJobTest, TheTemplateWaitsForThePodsToGo) {
   EXPECT_EQ(StopWrites(job, std::nullopt).size(), 1U);
 }
 
-TEST(BatchJobTest, WithoutOriginalTheTemplateStays) {
+TEST(BatchJobTest, WithoutAnOriginalTheTemplateStays) {
   api::Job job = GpuJob();
   job.suspend = false;
   const std::vector<BatchJobWrite> writes = StopWrites(job, std::nullopt);
@@ -172,7 +172,7 @@ TEST(BatchJobTest, WithoutOriginalTheTemplateStays) {
   EXPECT_EQ(writes.back().stopping, BatchJobWrite::Stopping::kRemove);
 }
 
-TEST(BatchJobTest, OutcomeIsTheTrueCondition) {
+TEST(BatchJobTest, OutcomeIsTheConditionThatIsTrue) {
   api::Job job = GpuJob();
   job.conditions = {{.type = "Complete", .status = api::ConditionStatus::kFalse},
                     {.type = "Failed", .status = api::ConditionStatus::kTrue, .message = "oops"}};

@@ -34,7 +34,7 @@ class DescribedPlanTest : public ::testing::Test {
   JobPlan plan_;
 };
 
-TEST_F(DescribedPlanTest, AJobOnHoldGivesItsQuotaBack) {
+TEST_F(DescribedPlanTest, JobOnHoldReleasesItsQuota) {
   testing::Admit(workload());
   situation_.job.on_hold = true;
   const auto* release = Find<ReleaseQuota>();
@@ -56,7 +56,7 @@ TEST_F(DescribedPlanTest, AJobOnHoldWithoutQuotaIsLeftAlone) {
 }
 
 // A TrainJob has such additions; its patch can be cleared only when its pods are gone.
-TEST_F(DescribedPlanTest, AdditionsGoWhenThePodsAreGone) {
+TEST_F(DescribedPlanTest, AdditionsAreRemovedWhenThePodsAreGone) {
   testing::Admit(workload());
   testing::SetTrue(workload(), api::kEvicted, "Preempted", "because");
   situation_.job.has_additions = true;
@@ -68,7 +68,7 @@ TEST_F(DescribedPlanTest, AdditionsGoWhenThePodsAreGone) {
   EXPECT_NE(Find<ReleaseQuota>(), nullptr);
 }
 
-TEST_F(DescribedPlanTest, AdditionsOfALostAdmissionGo) {
+TEST_F(DescribedPlanTest, AdditionsWithoutAnAdmissionAreRemoved) {
   situation_.job.has_additions = true;
   EXPECT_NE(Find<StopJob>(), nullptr);
   situation_.job.has_additions = false;
@@ -82,7 +82,7 @@ TEST_F(DescribedPlanTest, AnAdmittedJobWithAdditionsIsStarted) {
   EXPECT_EQ(Find<StopJob>(), nullptr);
 }
 
-TEST_F(DescribedPlanTest, AJobThatIsOffItsHoldQueuesAgain) {
+TEST_F(DescribedPlanTest, JobAfterItsHoldIsQueuedAgain) {
   api::SetCondition(workload().status.conditions, {.type = api::kQuotaReserved,
                                                    .status = api::ConditionStatus::kFalse,
                                                    .reason = api::kOnHold});
@@ -115,7 +115,7 @@ TEST_F(DescribedPlanTest, ARunningJobThatIsEditedIntoAProblemIsStopped) {
   EXPECT_EQ(Find<StartJob>(), nullptr);
 }
 
-TEST_F(DescribedPlanTest, AJobWhoseRuntimeIsMissingGoesOn) {
+TEST_F(DescribedPlanTest, RunningJobWithAMissingRuntimeIsNotStopped) {
   testing::Admit(workload());
   workload().meta.owner_references = {
       {.name = "job", .uid = situation_.job.meta.uid, .controller = true}};
@@ -129,7 +129,7 @@ TEST_F(DescribedPlanTest, AJobWhoseRuntimeIsMissingGoesOn) {
 }
 
 // A stop would start it anew as soon as the expression can be evaluated: for ever.
-TEST_F(DescribedPlanTest, ARunningJobWhoseStateCannotBeReadGoesOn) {
+TEST_F(DescribedPlanTest, RunningJobWithAnUnreadableStateIsNotStopped) {
   testing::Admit(workload());
   workload().meta.owner_references = {
       {.name = "job", .uid = situation_.job.meta.uid, .controller = true}};
@@ -147,7 +147,7 @@ TEST_F(DescribedPlanTest, ARunningJobWhoseStateCannotBeReadGoesOn) {
   EXPECT_NE(Find<DeleteWorkload>(), nullptr);
 }
 
-TEST_F(DescribedPlanTest, AProblemGivesNoRightToAnothersWorkload) {
+TEST_F(DescribedPlanTest, JobWithAProblemDoesNotDeleteAForeignWorkload) {
   testing::Admit(workload());
   workload().meta.owner_references = {{.name = "other", .uid = "other", .controller = true}};
   situation_.job.problem = "too many pod sets";

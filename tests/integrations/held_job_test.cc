@@ -175,11 +175,11 @@ class HeldJobTest : public ::testing::Test {
   int next_ = 0;
 };
 
-TEST_F(HeldJobTest, OneWorkloadBeforeAnyPod) {
+TEST_F(HeldJobTest, WorkloadIsCreatedBeforeAnyPod) {
   EXPECT_THAT(Words(), ElementsAre("create main scheduler:1 worker:2"));
 }
 
-TEST_F(HeldJobTest, AnObjectWithoutTheMarkIsLeftAlone) {
+TEST_F(HeldJobTest, UnmarkedObjectIsLeftAlone) {
   job_.view.suspended = false;
   Pods("worker", 1, "running");
   EXPECT_THAT(Words(), IsEmpty());
@@ -207,7 +207,7 @@ TEST_F(HeldJobTest, AWaitingJobMayChangeItsSize) {
   EXPECT_THAT(Words(), ElementsAre("rewrite main scheduler:1 worker:5"));
 }
 
-TEST_F(HeldJobTest, NoMorePodsStartThanAreCounted) {
+TEST_F(HeldJobTest, NoMorePodsStartThanHaveQuota) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 2}}));
   Pods("scheduler", 1, "running", "main");
   Pods("worker", 1, "running", "main");
@@ -218,7 +218,7 @@ TEST_F(HeldJobTest, NoMorePodsStartThanAreCounted) {
   EXPECT_THAT(Words(), ElementsAre("start main worker:1"));
 }
 
-TEST_F(HeldJobTest, GrowthIsAWorkloadOfItsOwn) {
+TEST_F(HeldJobTest, GrowthIsASeparateWorkload) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 2}}));
   Pods("scheduler", 1, "running", "main");
   Pods("worker", 2, "running", "main");
@@ -241,7 +241,7 @@ TEST_F(HeldJobTest, GrowthIsAWorkloadOfItsOwn) {
 }
 
 // At equal times of reservation either could be preempted.
-TEST_F(HeldJobTest, AGrowthIsReservedInALaterSecond) {
+TEST_F(HeldJobTest, GrowthIsCreatedInALaterSecondThanTheAdmission) {
   api::Workload& main = Has("main", {{"scheduler", 1}, {"worker", 2}});
   Admit(main);
   for (api::Condition& each : main.status.conditions) each.last_transition_time = At(10);
@@ -252,7 +252,7 @@ TEST_F(HeldJobTest, AGrowthIsReservedInALaterSecond) {
 }
 
 // Only as many pods start as there is quota for; the others are a growth that waits.
-TEST_F(HeldJobTest, AGrowthMayStartInPart) {
+TEST_F(HeldJobTest, GrowthMayBeAdmittedInPart) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 1}}));
   Pods("scheduler", 1, "running", "main");
   Pods("worker", 1, "running", "main");
@@ -280,13 +280,13 @@ TEST_F(HeldJobTest, AGrowthMayStartInPart) {
   EXPECT_THAT(Words(), ElementsAre("reclaim more worker:2", "drop most"));
 }
 
-TEST_F(HeldJobTest, AGroupThatComesLaterIsAGrowth) {
+TEST_F(HeldJobTest, GroupAddedAfterAdmissionIsAGrowth) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 2}}));
   Want({{"scheduler", 1}, {"worker", 2}, {"late", 3}});
   EXPECT_THAT(Words(), ElementsAre("create growth 1 late:3"));
 }
 
-TEST_F(HeldJobTest, QuotaOfPodsThatAreGoneGoesBack) {
+TEST_F(HeldJobTest, EndedPodsOfASmallerJobAreReclaimable) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 2}}));
   Admit(Has("more", {{"worker", 2}}, 1));
   Pods("scheduler", 1, "running", "main");
@@ -300,7 +300,7 @@ TEST_F(HeldJobTest, QuotaOfPodsThatAreGoneGoesBack) {
   EXPECT_THAT(Words(), ElementsAre("reclaim main worker:2", "reclaim more worker:1"));
 }
 
-TEST_F(HeldJobTest, APreemptedGrowthLeavesThroughTheOperator) {
+TEST_F(HeldJobTest, PreemptedGrowthIsRetiredByTheOperatorAndThenStopped) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 2}}));
   api::Workload& more = Has("more", {{"worker", 2}}, 1);
   Admit(more);
@@ -318,7 +318,7 @@ TEST_F(HeldJobTest, APreemptedGrowthLeavesThroughTheOperator) {
   EXPECT_THAT(Words(), ElementsAre("give back more"));
 }
 
-TEST_F(HeldJobTest, APodWhoseGrowthHasNoQuotaIsTakenOverBeforeThoseOfAPreemptedOne) {
+TEST_F(HeldJobTest, MainWorkloadFirstTakesPodsWhoseGrowthHasNoQuota) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 1}}));
   Evict(Has("more", {{"worker", 1}}, 1));
   api::Workload& most = Has("most", {{"worker", 1}}, 2);
@@ -332,7 +332,7 @@ TEST_F(HeldJobTest, APodWhoseGrowthHasNoQuotaIsTakenOverBeforeThoseOfAPreemptedO
   EXPECT_THAT(Words(), ElementsAre("resize 1 2@1"));
 }
 
-TEST_F(HeldJobTest, APreemptedGrowthKeepsItsQuotaForAPodThatAnotherOneLeftToIt) {
+TEST_F(HeldJobTest, PreemptedGrowthStopsATakenOverPodBeforeItsRelease) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 1}}));
   Evict(Has("more", {{"worker", 1}}, 1));
   Admit(Has("most", {{"worker", 1}}, 2));
@@ -344,7 +344,7 @@ TEST_F(HeldJobTest, APreemptedGrowthKeepsItsQuotaForAPodThatAnotherOneLeftToIt) 
 }
 
 // Dask's operator counts Deployments, and retires workers that run.
-TEST_F(HeldJobTest, PodsThatWaitGoBeforeWorkersAreRetired) {
+TEST_F(HeldJobTest, WaitingPodsAreDeletedBeforeWorkersAreRetired) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 2}}));
   Admit(Has("more", {{"worker", 1}}, 1));
   Evict(workloads_.back());
@@ -360,7 +360,7 @@ TEST_F(HeldJobTest, PodsThatWaitGoBeforeWorkersAreRetired) {
   EXPECT_THAT(Words(), ElementsAre("resize 2 3@2"));
 }
 
-TEST_F(HeldJobTest, WhatWasRetiredComesBackWithTheAdmission) {
+TEST_F(HeldJobTest, AdmissionRestoresRetiredWorkers) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 2}}));
   api::Workload& more = Has("more", {{"worker", 2}}, 1);
   Pods("scheduler", 1, "running", "main");
@@ -372,7 +372,7 @@ TEST_F(HeldJobTest, WhatWasRetiredComesBackWithTheAdmission) {
   EXPECT_THAT(Words(), ElementsAre("resize 4 "));
 }
 
-TEST_F(HeldJobTest, AnotherFlavorTakesNoPodOver) {
+TEST_F(HeldJobTest, PodOfAnotherFlavorIsNotTakenOver) {
   Admit(Has("main", {{"scheduler", 1}, {"worker", 2}}));
   api::Workload& more = Has("more", {{"worker", 1}}, 1);
   Admit(more);
@@ -385,7 +385,7 @@ TEST_F(HeldJobTest, AnotherFlavorTakesNoPodOver) {
   EXPECT_THAT(Words(), ElementsAre("stop worker:1"));  // no group sizes it
 }
 
-TEST_F(HeldJobTest, APreemptedJobStopsAsOneAndComesBackWithItsSize) {
+TEST_F(HeldJobTest, PreemptedJobStopsAllPodsAndKeepsItsSize) {
   api::Workload& main = Has("main", {{"scheduler", 1}, {"worker", 2}});
   Admit(main);
   Evict(main);
@@ -407,7 +407,7 @@ TEST_F(HeldJobTest, APreemptedJobStopsAsOneAndComesBackWithItsSize) {
   EXPECT_THAT(Words(), ElementsAre("rewrite main scheduler:1 worker:1"));
 }
 
-TEST_F(HeldJobTest, NothingIsReclaimableOfAJobThatWaits) {
+TEST_F(HeldJobTest, WaitingJobHasNoReclaimablePods) {
   api::Workload& main = Has("main", {{"scheduler", 1}, {"worker", 1}});
   Evict(main);
   main.status.reclaimable_pods = {{"worker", 1}};
@@ -418,7 +418,7 @@ TEST_F(HeldJobTest, NothingIsReclaimableOfAJobThatWaits) {
   EXPECT_THAT(Words(), ElementsAre("reclaim main", "rewrite main scheduler:1 worker:0"));
 }
 
-TEST_F(HeldJobTest, ARunnerIsMadeAgainAfterItsStop) {
+TEST_F(HeldJobTest, JobRestartsItsRunnerAfterAStop) {
   job_.can_restart = true;
   api::Workload& main = Has("main", {{"scheduler", 1}, {"worker", 2}});
   Evict(main);
@@ -441,7 +441,7 @@ TEST_F(HeldJobTest, PodsOfUnknownWorkloadsStop) {
 }
 
 // Beside it run as many pods of the job as have quota.
-TEST_F(HeldJobTest, APodThatItsReviewMissedStopsAndIsNotCounted) {
+TEST_F(HeldJobTest, PodWithoutItsReviewsMarkIsStoppedAndNotCounted) {
   Has("main", {{"scheduler", 1}, {"worker", 2}});
   job_.view.meta.creation_timestamp = At(0);
   Missed(0);
@@ -457,7 +457,7 @@ TEST_F(HeldJobTest, APodThatItsReviewMissedStopsAndIsNotCounted) {
   EXPECT_THAT(Words(), ::testing::Not(::testing::Contains("stop worker:1")));
 }
 
-TEST_F(HeldJobTest, APodThatItsReviewMissedStopsLaterTheOlderTheJobWas) {
+TEST_F(HeldJobTest, UnmarkedPodOfAnOlderJobIsStoppedLater) {
   struct WaitRow {
     const char* what;
     int job_at;
@@ -485,7 +485,7 @@ TEST_F(HeldJobTest, APodThatItsReviewMissedStopsLaterTheOlderTheJobWas) {
   EXPECT_THAT(Words(200), IsEmpty());
 }
 
-TEST(RetiredPodsTest, IsVoidWhenTheSizeHasChanged) {
+TEST(RetiredPodsTest, IsZeroWhenTheSizeHasChanged) {
   const auto of = [](const std::string& text) {
     return RetiredPods({{api::kRetiredAnnotation, text}}, 4);
   };

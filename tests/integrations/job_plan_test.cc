@@ -80,7 +80,7 @@ class JobPlanTest : public ::testing::Test {
   JobPlan plan_;
 };
 
-TEST_F(JobPlanTest, ANewJobGetsItsWorkload) {
+TEST_F(JobPlanTest, CreatesAWorkloadForANewJob) {
   EXPECT_THAT(Plan(), ElementsAre("create", "event CreatedWorkload"));
   EXPECT_EQ(Get<EmitEvent>(1).message,
             "Created Workload: " + Get<CreateWorkload>(0).workload.meta.key().ToString());
@@ -95,7 +95,7 @@ TEST_F(JobPlanTest, WithoutQueueNothingHappens) {
   EXPECT_THAT(Plan(), IsEmpty());
 }
 
-TEST_F(JobPlanTest, AMissingPriorityClassIsWaitedFor) {
+TEST_F(JobPlanTest, MissingPriorityClassIsRetried) {
   job_.meta.labels[api::kPriorityClassLabel] = "gone";
   EXPECT_THAT(Plan(), ElementsAre("event WorkloadPriorityClassNotFound"));
   EXPECT_TRUE(plan_.retry.has_value());
@@ -108,7 +108,7 @@ TEST_F(JobPlanTest, ARunningJobWithoutWorkloadIsStoppedFirst) {
   EXPECT_EQ(Get<EmitEvent>(1).message, "Missing Workload; unable to restore pod templates");
 }
 
-TEST_F(JobPlanTest, WaitsWhilePending) {
+TEST_F(JobPlanTest, PendingWorkloadNeedsNoAction) {
   AddWorkload();
   EXPECT_THAT(Plan(), IsEmpty());
 }
@@ -120,7 +120,7 @@ TEST_F(JobPlanTest, AnAdmittedJobIsStartedOnTheNodesOfItsFlavor) {
   EXPECT_EQ(Get<StartJob>(0).pod_sets.front().node_selector.at("capacity"), "spot");
 }
 
-TEST_F(JobPlanTest, AConflictIsFailedToStart) {
+TEST_F(JobPlanTest, ConflictingNodeSelectorFinishesAsFailedToStart) {
   job_.pod_template.spec.node_selector["capacity"] = "reserved";
   testing::Admit(AddWorkload());
   EXPECT_THAT(Plan(), ElementsAre("Finished=FailedToStart"));
@@ -148,7 +148,7 @@ TEST_F(JobPlanTest, RunningButNotAdmittedIsStopped) {
 
 // Simulation, template-changed, seed 5450: a Job admitted between two writes of its stop was
 // neither stopped nor started.
-TEST_F(JobPlanTest, AStopIsFinishedThoughItsWorkloadHasBeenAdmittedMeanwhile) {
+TEST_F(JobPlanTest, StopIsCompletedBeforeAnAdmittedJobStarts) {
   testing::Admit(AddWorkload());
   job_.meta.annotations[api::kStoppingAnnotation] = "true";
   EXPECT_THAT(Plan(), ElementsAre("stop+restore"));
@@ -171,7 +171,7 @@ TEST_F(JobPlanTest, ANotMatchingWorkloadHoldsItsQuotaUntilThePodsAreGone) {
   EXPECT_THAT(Plan(), ElementsAre("finalizer"));
 }
 
-TEST_F(JobPlanTest, EvictionStopsThenReleases) {
+TEST_F(JobPlanTest, EvictionStopsTheJobThenReleasesItsQuota) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
   SetTrue(workload, api::kEvicted, "Preempted", "to make room");
@@ -188,7 +188,7 @@ TEST_F(JobPlanTest, EvictionStopsThenReleases) {
 
 // Simulation, template-changed, seed 20164: a Job was released with the node selector of its
 // flavor, and asked for no other flavor afterwards.
-TEST_F(JobPlanTest, SuspendedByItsOwnerItLosesWhatItsStartGaveItWithItsQuota) {
+TEST_F(JobPlanTest, JobSuspendedByItsOwnerIsRestoredBeforeTheRelease) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
   job_.suspend = true;
@@ -207,7 +207,7 @@ TEST_F(JobPlanTest, SuspendedByItsOwnerItLosesWhatItsStartGaveItWithItsQuota) {
   EXPECT_THAT(Plan(), ElementsAre("stop+restore", "delete", "event DeletedWorkload"));
 }
 
-TEST_F(JobPlanTest, ItIsNotStartedAgainBesidePodsThatAreEnding) {
+TEST_F(JobPlanTest, JobIsNotStartedBesideTerminatingPods) {
   testing::Admit(AddWorkload());
   job_.suspend = true;
   job_.active = 1;
@@ -223,7 +223,7 @@ TEST_F(JobPlanTest, ItIsNotStartedAgainBesidePodsThatAreEnding) {
 }
 
 // Terminating pods use their quota until they have ended; but not for ever.
-TEST_F(JobPlanTest, PodsThatAreEndingHoldTheirQuota) {
+TEST_F(JobPlanTest, TerminatingPodsKeepTheirQuotaForTheirGracePeriod) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
   SetTrue(workload, api::kEvicted, "Preempted", "to make room");
@@ -250,7 +250,7 @@ TEST_F(JobPlanTest, PodsThatAreEndingHoldTheirQuota) {
   EXPECT_THAT(Plan(), ElementsAre("create", "event CreatedWorkload"));
 }
 
-TEST_F(JobPlanTest, WhatWasGivenUpIsDeletedWhenItsTimeIsOver) {
+TEST_F(JobPlanTest, DeactivatedJobIsDeletedAfterItsRetention) {
   struct Row {
     const char* reason;  // the reason of Evicted, at second -60
     std::optional<Duration> keep;
@@ -299,21 +299,21 @@ TEST_F(JobPlanTest, TheWorkloadOfAnEarlierJobOfThatNameIsDeleted) {
   EXPECT_THAT(Plan(), ElementsAre("delete", "event DeletedWorkload"));
 }
 
-TEST_F(JobPlanTest, AJobThatIsMovedGivesItsReservationBack) {
+TEST_F(JobPlanTest, MovedJobDeletesItsReservedWorkload) {
   testing::Reserve(AddWorkload());
   job_.meta.labels[api::kQueueLabel] = "elsewhere";
   EXPECT_THAT(Plan(), ElementsAre("delete", "event DeletedWorkload"))
       << "the queue of a workload that holds quota cannot change";
 }
 
-TEST_F(JobPlanTest, AnEvictedJobThatWaitsAgainMayBeMoved) {
+TEST_F(JobPlanTest, WaitingEvictedJobChangesItsQueue) {
   api::Workload& workload = AddWorkload();
   SetTrue(workload, api::kEvicted, "Preempted");
   job_.meta.labels[api::kQueueLabel] = "elsewhere";
   EXPECT_THAT(Plan(), ElementsAre("queue elsewhere"));
 }
 
-TEST_F(JobPlanTest, FinishedIsToldOnce) {
+TEST_F(JobPlanTest, FinishedJobFinishesItsWorkloadOnce) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
   job_.suspend = false;
@@ -334,26 +334,26 @@ TEST_F(JobPlanTest, AnEditOfAWaitingJobUpdatesItsWorkload) {
   EXPECT_FALSE(Get<UpdateWorkloadSpec>(0).spec.active);
 }
 
-TEST_F(JobPlanTest, AMovedWaitingJobIsFollowedToo) {
+TEST_F(JobPlanTest, ChangedNodeSelectorOfAWaitingJobUpdatesItsWorkload) {
   AddWorkload();
   job_.pod_template.spec.node_selector = {{"pool", "a100"}};
   EXPECT_THAT(Plan(), ElementsAre("update", "event UpdatedWorkload"));
 }
 
-TEST_F(JobPlanTest, AMovedJobThatHoldsQuotaAsksAnew) {
+TEST_F(JobPlanTest, ChangedNodeSelectorOfAReservedJobDeletesItsWorkload) {
   testing::Reserve(AddWorkload());
   job_.pod_template.spec.node_selector = {{"pool", "a100"}};
   EXPECT_THAT(Plan(), ElementsAre("delete", "event DeletedWorkload"));
 }
 
-TEST_F(JobPlanTest, AStopUnderWayIsToldOnce) {
+TEST_F(JobPlanTest, StopUnderWayEmitsNoSecondEvent) {
   AddWorkload();
   job_.suspend = true;
   job_.meta.annotations[api::kStoppingAnnotation] = "true";
   EXPECT_THAT(Plan(), ElementsAre("stop+restore"));
 }
 
-TEST_F(JobPlanTest, AnEditOfAnAdmittedJobStopsAndDeletes) {
+TEST_F(JobPlanTest, EditOfAnAdmittedJobStopsItAndDeletesItsWorkload) {
   testing::Admit(AddWorkload());
   job_.suspend = false;
   job_.pod_template.spec.containers[0].requests["nvidia.com/gpu"] = 4;
@@ -373,7 +373,7 @@ TEST_F(JobPlanTest, DuplicatesAreDeleted) {
 }
 
 // Simulation, released-while-running, seed 3634: the Workload was released while the pods ran.
-TEST_F(JobPlanTest, ADeletedWorkloadStopsItsJobAndIsLetGoWhenThePodsAreGone) {
+TEST_F(JobPlanTest, DeletedWorkloadStopsItsJobAndKeepsItsFinalizerUntilPodsEnd) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
   workload.meta.deletion_timestamp = At(0);
@@ -386,7 +386,7 @@ TEST_F(JobPlanTest, ADeletedWorkloadStopsItsJobAndIsLetGoWhenThePodsAreGone) {
   EXPECT_THAT(Plan(), ElementsAre("finalizer"));
 }
 
-TEST_F(JobPlanTest, QueueAndPriorityAreFollowedWhileWaiting) {
+TEST_F(JobPlanTest, WaitingWorkloadFollowsTheJobsQueueAndPriority) {
   AddWorkload();
   api::PriorityClass high;
   high.meta.name = "high";
@@ -399,7 +399,7 @@ TEST_F(JobPlanTest, QueueAndPriorityAreFollowedWhileWaiting) {
   EXPECT_EQ(Get<SetPriority>(1).priority.value, 10);
 }
 
-TEST_F(JobPlanTest, ADeadlineThatComesLaterIsFollowedWhileWaiting) {
+TEST_F(JobPlanTest, WaitingWorkloadFollowsTheJobsDeadline) {
   api::Workload& workload = AddWorkload();
   job_.meta.annotations["berth.dev/deadline"] = "2026-12-01T00:00:00Z";
   EXPECT_THAT(Plan(),
@@ -417,7 +417,7 @@ TEST_F(JobPlanTest, ADeadlineThatComesLaterIsFollowedWhileWaiting) {
   }
 }
 
-TEST_F(JobPlanTest, ThePriorityClassOfARunningJobIsFollowed) {
+TEST_F(JobPlanTest, WorkloadOfARunningJobFollowsAChangedPriorityClass) {
   api::Workload& workload = AddWorkload();
   testing::Admit(workload);
   job_.suspend = false;
@@ -460,7 +460,7 @@ TEST_F(JobPlanTest, ReclaimablePodsAndReadinessAreReported) {
       << "its own stop is no loss of pods";
 }
 
-TEST_F(JobPlanTest, ChecksMessagesReachTheJob) {
+TEST_F(JobPlanTest, MessagesOfAdmissionChecksAreEmittedOnTheJob) {
   api::Workload& workload = AddWorkload();
   testing::Reserve(workload);
   workload.status.admission_checks = {{.name = "dws-prov", .message = "Waiting for resources."},
@@ -485,7 +485,7 @@ TEST_F(JobPlanTest, AJobWhoseOwnersAreTooManyIsLeftAlone) {
             "Terminated search for Kueue-managed Job because ancestor depth exceeded limit of 10");
 }
 
-TEST_F(JobPlanTest, APrebuiltWorkloadIsAdoptedAndMustFit) {
+TEST_F(JobPlanTest, PrebuiltWorkloadIsAdoptedAndMustMatchTheJob) {
   job_.meta.labels[api::kPrebuiltWorkloadLabel] = "ready-made";
   api::Workload& workload = AddWorkload();
   workload.meta.name = "ready-made";
@@ -505,7 +505,7 @@ TEST_F(JobPlanTest, APrebuiltWorkloadIsAdoptedAndMustFit) {
   EXPECT_THAT(Plan(), IsEmpty()) << "a finished job has nothing to stop";
 }
 
-TEST_F(JobPlanTest, WorkloadsOfAMissingJobAreLetGo) {
+TEST_F(JobPlanTest, WorkloadOfAMissingJobIsFinishedAndLosesItsFinalizer) {
   api::Workload workload = WorkloadFor(job_);
   plan_ = PlanMissingJob({workload}, At(0));
   EXPECT_THAT(Names(), ElementsAre("Finished=OwnerNotFound", "finalizer"));
@@ -519,7 +519,7 @@ TEST_F(JobPlanTest, WorkloadsOfAMissingJobAreLetGo) {
 }
 
 // `kubectl delete --cascade=orphan`: the job waits for the garbage collector.
-TEST_F(JobPlanTest, AJobThatIsBeingDeletedEndsItsWorkloadWhenThePodsAreGone) {
+TEST_F(JobPlanTest, JobUnderDeletionFinishesItsWorkloadAfterItsPods) {
   testing::Admit(AddWorkload());
   job_.meta.deletion_timestamp = At(0);
   job_.suspend = false;
@@ -533,7 +533,7 @@ TEST_F(JobPlanTest, AJobThatIsBeingDeletedEndsItsWorkloadWhenThePodsAreGone) {
   EXPECT_THAT(Plan(), ElementsAre("finalizer"));
 }
 
-TEST_F(JobPlanTest, AFinishedJobThatIsBeingDeletedTellsItsOutcome) {
+TEST_F(JobPlanTest, FinishedJobUnderDeletionReportsItsOutcome) {
   testing::Admit(AddWorkload());
   job_.meta.deletion_timestamp = At(0);
   job_.suspend = false;

@@ -54,7 +54,7 @@ std::string Sorted(const std::string& text) {
   return told;
 }
 
-TEST(JobSlicesTest, HeadPendingAndTheOthers) {
+TEST(JobSlicesTest, SortsSlicesIntoHeadPendingAndEnded) {
   struct SliceRow {
     const char* name;
     const char* slices;
@@ -88,7 +88,7 @@ TEST(JobSlicesTest, HeadPendingAndTheOthers) {
   }
 }
 
-TEST(JobSlicesTest, TheChangeThatAJobNeeds) {
+TEST(JobSlicesTest, ComparesTheJobsCountsWithItsSlice) {
   struct ChangeRow {
     const char* name;
     bool reserved;

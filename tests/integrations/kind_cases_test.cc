@@ -242,11 +242,11 @@ class KindCasesTest : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(KindCasesTest, AreSeenAsTheirFileSays) { ForEachCase(ExpectSeen); }
+TEST_P(KindCasesTest, ObjectsAreReadAsTheirFileSays) { ForEachCase(ExpectSeen); }
 
-TEST_P(KindCasesTest, StartAndStop) { ForEachCase(ExpectStartAndStop); }
+TEST_P(KindCasesTest, ObjectsStartAndStopAsTheirFileSays) { ForEachCase(ExpectStartAndStop); }
 
-TEST_P(KindCasesTest, AreReviewedAsTheirFileSays) { ForEachCase(ExpectReview); }
+TEST_P(KindCasesTest, ObjectsAreReviewedAsTheirFileSays) { ForEachCase(ExpectReview); }
 
 std::string FileName(const ::testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
@@ -259,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, KindCasesTest, ::testing::ValuesIn(CaseFiles()),
 
 // `printf 'JobSet\njobset.x-k8s.io\ntrain\n0001' | sha1sum`: Kueue's formula. A Workload that Kueue
 // has made is found by its name after a change-over.
-TEST(BuiltInKindsTest, WorkloadsHaveTheNamesOfKueue) {
+TEST(BuiltInKindsTest, WorkloadsHaveKueuesNames) {
   const std::map<std::string, std::string> names{
       {"AppWrapper", "appwrapper-train-08876"},
       {"JAXJob", "jaxjob-train-b09e9"},
@@ -289,7 +289,7 @@ TEST(BuiltInKindsTest, WorkloadsHaveTheNamesOfKueue) {
   EXPECT_EQ(compared, names.size());
 }
 
-TEST(BuiltInKindsTest, EachHasCases) {
+TEST(BuiltInKindsTest, EveryKindHasCases) {
   std::set<std::string> tested;
   for (const std::string& file : CaseFiles()) {
     for (const KindCase& one : CasesOf(file)) {

@@ -36,7 +36,7 @@ void PrintTo(const HoldRow& row, std::ostream* out) { *out << row.name; }
 
 class ReplicasHoldTest : public ::testing::TestWithParam<HoldRow> {};
 
-TEST_P(ReplicasHoldTest, HoldsAndReleases) {
+TEST_P(ReplicasHoldTest, HoldsAndReleasesObjectsByTheirReplicas) {
   const HoldRow& row = GetParam();
   const ObjectHoldPtr hold = HoldByReplicas({{{}, {}, {"spec", "replicas"}},
                                              {{"spec", "groups"}, {}, {"size"}},
@@ -125,7 +125,7 @@ TEST(HeldByReplicasTest, ExpressionsSeeTheWantedNumbers) {
   EXPECT_EQ(pod_sets->front().pods.count, 1) << "an absent number is 1";
 }
 
-TEST(HeldByReplicasTest, AnObjectThatDoesNotFitWaitsWithTheField) {
+TEST(HeldByReplicasTest, ProblemNamesTheFieldThatCannotBeRead) {
   const KindPtr kind = *ParseKind(CrewKind());
   for (const char* kept : {"3", "[]", "no JSON", "null"}) {
     const Result<JobView> view = ViewOf(kind, CrewOf("0", kept));
@@ -166,7 +166,7 @@ TEST(HeldByReplicasTest, AStartWritesTheGrantedNumberAStopTheWantedOne) {
       << "no more pods than are granted";
 }
 
-TEST(HeldByReplicasTest, ADescriptionChoosesOneHold) {
+TEST(HeldByReplicasTest, DescriptionMustHaveExactlyOneHold) {
   const auto problem = [](const char* patch) {
     Json description = CrewKind();
     description.merge_patch(Json::parse(patch));

@@ -13,7 +13,7 @@ using LeftBehindTest = PodParentTest;
 
 // Deleted with --cascade=orphan, the object's reference goes and its pods run on; made again, the
 // object takes the pods and their Workload.
-TEST_F(LeftBehindTest, AnObjectThatIsMadeAgainTakesTheWorkloadOfItsPods) {
+TEST_F(LeftBehindTest, RecreatedObjectAdoptsTheWorkloadOfItsPods) {
   situation_.job.meta.uid = "0000";
   api::Workload& workload = AddWorkload();
   Admit(workload);
@@ -34,7 +34,7 @@ TEST_F(LeftBehindTest, AnObjectThatIsMadeAgainTakesTheWorkloadOfItsPods) {
 }
 
 // The garbage collector has not taken the reference to the earlier object away yet.
-TEST_F(LeftBehindTest, PodsThatAreTakenBringTheirWorkload) {
+TEST_F(LeftBehindTest, AdoptedPodsBringTheWorkloadOfTheirFormerOwner) {
   situation_.job.meta.uid = "0000";
   const std::string name = AddWorkload().meta.name;
   AddPod("db-0", "marked running");
@@ -43,7 +43,7 @@ TEST_F(LeftBehindTest, PodsThatAreTakenBringTheirWorkload) {
   EXPECT_NE(NameOf(), name);
 }
 
-TEST_F(LeftBehindTest, GroupsTakeTheWorkloadsOfTheirNumber) {
+TEST_F(LeftBehindTest, GroupAdoptsTheWorkloadOfItsIndex) {
   UseLeaderWorkerSet(2);
   situation_.job.meta.uid = "0000";
   AddWorkload(1).meta.owner_references.clear();
@@ -78,7 +78,7 @@ std::vector<std::string> LetGo(const JobPlan& plan) {
   return names;
 }
 
-TEST_F(LeftBehindTest, OrphansWithoutAWorkloadAreLetGo) {
+TEST_F(LeftBehindTest, OrphansWithoutALiveWorkloadAreUngated) {
   api::Workload& workload = AddWorkload();
   workload.meta.owner_references = {
       {.api_version = "v1", .kind = "Pod", .name = "waits", .uid = "uid-waits"}};
@@ -96,7 +96,7 @@ TEST_F(LeftBehindTest, OrphansWithoutAWorkloadAreLetGo) {
               ElementsAre("waits", "unmarked"));
 }
 
-TEST_F(LeftBehindTest, AWorkloadThatIsLeftBehindWithoutPodsEnds) {
+TEST_F(LeftBehindTest, WorkloadWithoutOwnersAndPodsIsFinished) {
   api::Workload& workload = AddWorkload();
   EXPECT_TRUE(PlanMissingParent({}, situation_.workloads, At(10)).actions.empty())
       << "the garbage collector deletes it with the object";

@@ -28,9 +28,9 @@ Json Spec() {
                          "resources": {"requests": {"cpu": "1"}}}]})");
 }
 
-TEST(RoleHash, IsThatOfKueue) { EXPECT_EQ(RoleHash(Spec()), "dc85db45"); }
+TEST(RoleHash, AgreesWithKueue) { EXPECT_EQ(RoleHash(Spec()), "dc85db45"); }
 
-TEST(RoleHash, DependsOnTheShapeAlone) {
+TEST(RoleHash, DependsOnTheSchedulingFieldsAlone) {
   const std::string plain = RoleHash(Spec());
   struct Case {
     const char* what;
@@ -79,14 +79,14 @@ TEST(RoleHash, WritesFieldsInTheOrderOfTheApi) {
   EXPECT_EQ(RoleHash(spec), Sha256Hex(text).substr(0, 8));
 }
 
-TEST(RoleHash, TakesAnyShape) {
+TEST(RoleHash, AcceptsAnyJson) {
   for (const char* text : {"null", "[]", "{}", "7", R"({"containers": 3})",
                            R"({"containers": [null, 4, {"resources": []}]})"}) {
     EXPECT_EQ(RoleHash(Json::parse(text)).size(), 8U) << text;
   }
 }
 
-TEST(QueuedPodTest, ReadsAPod) {
+TEST(QueuedPodTest, ReadsGroupRoleGatesAndState) {
   const Json object = Json::parse(R"({
     "metadata": {"name": "p", "namespace": "default", "uid": "u",
                  "annotations": {"kueue.x-k8s.io/pod-group-name": "by-annotation"},
@@ -162,7 +162,7 @@ TEST(ComposeGroupTest, AnIncompleteOrInconsistentGroupIsRefusedWithItsProblem) {
   }
 }
 
-TEST(ComposeGroupTest, OnePodSetForEachRole) {
+TEST(ComposeGroupTest, MakesOnePodSetForEachRole) {
   const PodsOfJob job =
       Group({Pod("a", "total3", 0, "z"), Pod("b", "total3", 0, "y"), Pod("c", "total3", 0, "z")});
   const GroupComposition composed = ComposeGroup(job, {});
@@ -176,7 +176,7 @@ TEST(ComposeGroupTest, OnePodSetForEachRole) {
   EXPECT_FALSE(composed.pod_sets[1].topology_request->required);
 }
 
-TEST(ComposeGroupTest, FastAdmissionTakesTheFirstPodForAll) {
+TEST(ComposeGroupTest, FastAdmissionComposesTheGroupFromItsFirstPod) {
   const GroupComposition composed = ComposeGroup(Group({Pod("a", "fast total3", 0, "r")}), {});
   ASSERT_EQ(composed.pod_sets.size(), 1U);
   EXPECT_EQ(composed.pod_sets[0].count, 3);
@@ -320,7 +320,7 @@ std::vector<Membership> MembershipsOfSurplus() {
   };
 }
 
-TEST(CompareGroupTest, WhichPodsBelongToAWorkload) {
+TEST(CompareGroupTest, SortsPodsIntoSurplusReplacedAndAbsent) {
   std::vector<Membership> rows = Memberships();
   for (Membership& each : MembershipsOfSurplus()) rows.push_back(std::move(each));
   for (const Membership& each : rows) {
@@ -339,7 +339,7 @@ TEST(CompareGroupTest, ARoleMayBeWithoutPods) {
   EXPECT_EQ(compared.absent, 1);
 }
 
-TEST(CompareGroupTest, TheMaximumExecutionTimeCounts) {
+TEST(CompareGroupTest, ComparesTheMaximumExecutionTime) {
   api::Workload workload = WorkloadOf({{"r1", 2}});
   workload.spec.maximum_execution_time_seconds = 7;
   EXPECT_FALSE(CompareGroup(Group({Pod("a"), Pod("b")}), workload, At(0)).matches);

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST_F(PodParentTest, TheWorkloadIsMadeBeforeThePods) {
+TEST_F(PodParentTest, WorkloadIsCreatedBeforeThePods) {
   const JobPlan plan = Plan();
   ASSERT_EQ(plan.actions.size(), 2U);
   const api::Workload made = std::get<CreateWorkload>(plan.actions[0]).workload;
@@ -27,7 +27,7 @@ TEST_F(PodParentTest, TheWorkloadIsMadeBeforeThePods) {
   EXPECT_EQ(OwningJobOf(made.meta)->name, "db");
 }
 
-TEST_F(PodParentTest, NamesAreKueues) {
+TEST_F(PodParentTest, WorkloadsHaveKueuesNames) {
   situation_.job.meta.uid = "a55b2e5f-0f37-4397-896b-4d85eaf77a5d";
   EXPECT_EQ(NameOf(), "statefulset-db-9a7d6");  // recorded
   UseLeaderWorkerSet(1);
@@ -36,7 +36,7 @@ TEST_F(PodParentTest, NamesAreKueues) {
   EXPECT_EQ(NameOf(2), "leaderworkerset-lws-2-a0331");
 }
 
-TEST_F(PodParentTest, WhatIsNotQueuedIsLeftAlone) {
+TEST_F(PodParentTest, UnqueuedObjectIsLeftAlone) {
   AddPod("db-0");
   situation_.job.meta.labels.clear();
   EXPECT_THAT(Words(), ElementsAre());
@@ -60,7 +60,7 @@ TEST_F(PodParentTest, PodsAreMarkedUpToTheCount) {
   EXPECT_THAT(Words(), ElementsAre("mark db-0"));
 }
 
-TEST_F(PodParentTest, MarksAreThoseOfTheRecording) {
+TEST_F(PodParentTest, MarksAgreeWithKueuesRecording) {
   AddWorkload();
   AddPod("db-0");
   const JobPlan plan = Plan();
@@ -79,21 +79,21 @@ TEST_F(PodParentTest, MarksAreThoseOfTheRecording) {
                       {"kueue.x-k8s.io/role-hash", "main"}}));
 }
 
-TEST_F(PodParentTest, MarkedPodsAreLeftAsTheyAre) {
+TEST_F(PodParentTest, MarkedPodsAreNotMarkedAgain) {
   AddWorkload();
   AddPod("db-0", "marked");
   AddPod("db-1", "marked running");
   EXPECT_THAT(Words(), ElementsAre());
 }
 
-TEST_F(PodParentTest, ThePodsFollowTheQueue) {
+TEST_F(PodParentTest, PodsFollowTheParentsQueue) {
   AddWorkload();
   AddPod("db-0", "marked");
   situation_.job.meta.labels[api::kQueueLabel] = "other";
   EXPECT_THAT(Words(), ElementsAre("queue other", "mark db-0"));
 }
 
-TEST_F(PodParentTest, AKindThatKeepsLabelsAddsThemAlone) {
+TEST_F(PodParentTest, KindThatKeepsLabelsOnlyAddsMissingLabels) {
   auto kind = std::make_shared<KindDescription>(*kind_);
   kind->pods->keep_labels = true;
   kind_ = kind;
@@ -104,7 +104,7 @@ TEST_F(PodParentTest, AKindThatKeepsLabelsAddsThemAlone) {
             (api::StringMap{{"kueue.x-k8s.io/managed", "true"}}));
 }
 
-TEST_F(PodParentTest, ScaledToZeroItWaitsForItsPodsThenHolds) {
+TEST_F(PodParentTest, ScaledToZeroReleasesQuotaAfterThePods) {
   Admit(AddWorkload());
   situation_.job.pod_sets[0].count = 0;
   AddPod("db-0", "marked running deleting");
@@ -117,7 +117,7 @@ TEST_F(PodParentTest, ScaledToZeroItWaitsForItsPodsThenHolds) {
   EXPECT_THAT(Words(), ElementsAre());
 }
 
-TEST_F(PodParentTest, ScaledUpItQueuesWithItsNewSize) {
+TEST_F(PodParentTest, ScaleUpFromZeroQueuesTheNewSize) {
   Hold(AddWorkload());
   situation_.job.pod_sets[0].count = 3;
   EXPECT_THAT(Words(),
@@ -126,7 +126,7 @@ TEST_F(PodParentTest, ScaledUpItQueuesWithItsNewSize) {
                           "quota reservation"));
 }
 
-TEST_F(PodParentTest, WithoutPodsFromTheStartItMakesNothing) {
+TEST_F(PodParentTest, ObjectWithoutPodsGetsNoWorkload) {
   situation_.job.pod_sets[0].count = 0;
   EXPECT_THAT(Words(), ElementsAre());
 }
@@ -143,7 +143,7 @@ TEST_F(PodParentTest, TheOwnerReferenceIsRepaired) {
   EXPECT_THAT(Words(), ElementsAre("owner StatefulSet 0001"));
 }
 
-TEST_F(PodParentTest, AWorkloadOfAnEarlierSetOfThisNameStays) {
+TEST_F(PodParentTest, WorkloadOfAnEarlierSetOfTheSameNameStays) {
   situation_.job.meta.uid = "0000";
   AddWorkload();
   situation_.job.meta.uid = "0001";
@@ -163,7 +163,7 @@ TEST_F(PodParentTest, AWorkloadWithTheOldNameIsUsed) {
 }
 
 // An earlier Kueue made the Workload with its pods as owners, or with none.
-TEST_F(PodParentTest, AWorkloadOfAnEarlierKueueIsTakenOver) {
+TEST_F(PodParentTest, AdoptsTheGroupWorkloadOfAnEarlierKueue) {
   api::Workload& workload = AddWorkload();
   workload.meta.name = EarlierWorkloadName(situation_.job, *kind_->pods, 0);
   workload.meta.annotations = {{api::kIsGroupWorkloadAnnotation, "true"}};
@@ -179,7 +179,7 @@ TEST_F(PodParentTest, AWorkloadOfAnEarlierKueueIsTakenOver) {
   EXPECT_EQ(Words(), makes) << "of an earlier run";
 }
 
-TEST_F(PodParentTest, AGatedPodOfTheOldRevisionIsLetGo) {
+TEST_F(PodParentTest, GatedPodOfTheOldRevisionIsUngated) {
   AddWorkload();
   situation_.job.pod_parent->old_revision = "db-1";
   AddPod("db-0").meta.labels["controller-revision-hash"] = "db-1";
@@ -188,7 +188,7 @@ TEST_F(PodParentTest, AGatedPodOfTheOldRevisionIsLetGo) {
 }
 
 // No plan of pods would release the quota: none of the pods is marked.
-TEST_F(PodParentTest, AnEvictedWorkloadWithoutPodsGivesItsQuotaBack) {
+TEST_F(PodParentTest, EvictedWorkloadWithoutPodsReleasesItsQuota) {
   Admit(AddWorkload());
   Set(situation_.workloads[0], api::kEvicted, api::ConditionStatus::kTrue, api::kPreempted);
   const JobPlan plan = Plan();
@@ -209,7 +209,7 @@ TEST_F(PodParentTest, AnInactiveWorkloadOfNoPodsKeepsItsReason) {
   EXPECT_THAT(Words(), ElementsAre());
 }
 
-TEST_F(PodParentTest, ManyGroupsAreMadeInParts) {
+TEST_F(PodParentTest, WorkloadsOfManyGroupsAreCreatedInBatches) {
   UseLeaderWorkerSet(250);
   const JobPlan plan = Plan();
   EXPECT_EQ(plan.actions.size(), 200U) << "a hundred Workloads, each with its event";
@@ -218,7 +218,7 @@ TEST_F(PodParentTest, ManyGroupsAreMadeInParts) {
   EXPECT_THAT(Words(), ElementsAre("event ErrWorkloadCompose"));
 }
 
-TEST_F(PodParentTest, APodThatRunsKeepsItsQueue) {
+TEST_F(PodParentTest, RunningPodKeepsItsQueue) {
   Admit(AddWorkload());
   AddPod("db-0", "marked running");
   situation_.job.meta.labels[api::kQueueLabel] = "other";
@@ -237,7 +237,7 @@ TEST_F(PodParentTest, AnAdmittedGroupKeepsItsTotalCount) {
                 "size");
 }
 
-TEST_F(PodParentTest, GatesThatTheObjectLosesOpen) {
+TEST_F(PodParentTest, RemovedAdmissionGatesAreRemovedFromTheWorkload) {
   situation_.job.meta.annotations[api::kAdmissionGatedByAnnotation] = "example.com/a,example.com/b";
   AddWorkload();
   EXPECT_THAT(Words(), ElementsAre());
@@ -254,13 +254,13 @@ TEST_F(PodParentTest, GatesThatTheObjectLosesOpen) {
   EXPECT_THAT(Words(), ElementsAre());
 }
 
-TEST_F(PodParentTest, AProblemIsToldAndNothingElseHappens) {
+TEST_F(PodParentTest, ProblemEmitsAnEventAndNothingElse) {
   situation_.job.problem = "spec.template: the pod template is missing";
   AddPod("db-0");
   EXPECT_THAT(Words(), ElementsAre("event ErrWorkloadCompose"));
 }
 
-TEST_F(PodParentTest, AMissingPriorityClassIsToldAndRetried) {
+TEST_F(PodParentTest, MissingPriorityClassIsRetried) {
   situation_.job.meta.labels[api::kPriorityClassLabel] = "missing";
   const JobPlan plan = Plan();
   EXPECT_EQ(plan.retry, "WorkloadPriorityClass \"missing\" not found");
@@ -274,7 +274,7 @@ TEST_F(PodParentTest, AFinishedObjectFinishesItsWorkloads) {
   EXPECT_THAT(Words(), ElementsAre());
 }
 
-TEST_F(PodParentTest, AWorkloadForEachGroup) {
+TEST_F(PodParentTest, EachGroupHasAWorkload) {
   UseLeaderWorkerSet(2);
   const JobPlan plan = Plan();
   ASSERT_EQ(plan.actions.size(), 4U);
@@ -292,7 +292,7 @@ TEST_F(PodParentTest, AWorkloadForEachGroup) {
   EXPECT_THAT(Words(), ElementsAre());
 }
 
-TEST_F(PodParentTest, PodsOfGroupsHaveTheirRoles) {
+TEST_F(PodParentTest, PodsOfGroupsAreMarkedWithTheirRoles) {
   UseLeaderWorkerSet(2);
   AddWorkload(0);
   AddWorkload(1);
@@ -329,7 +329,7 @@ TEST_F(PodParentTest, ARunningPodOfAGroupKeepsItsQueue) {
   EXPECT_EQ(marks[1].labels.at(api::kQueueLabel), "lq");
 }
 
-TEST_F(PodParentTest, AMissingParentKeepsTheFinalizerUntilTheWorkloadGoes) {
+TEST_F(PodParentTest, MissingParentKeepsTheFinalizerUntilTheWorkloadsDeletion) {
   api::Workload& workload = AddWorkload();
   EXPECT_TRUE(PlanMissingJob(situation_.workloads, At(0)).actions.empty());
   workload.meta.deletion_timestamp = At(1);

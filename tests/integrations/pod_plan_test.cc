@@ -173,7 +173,7 @@ TEST(PlanGroupTest, TheStatesOfPodsAndWorkloadDecideTheSteps) {
 }
 
 // The namespace deletes Workloads when its pods are gone.
-TEST(PlanGroupTest, DeletedPodsOfATerminatingNamespaceAreLetGo) {
+TEST(PlanGroupTest, DeletedPodsOfATerminatingNamespaceLoseTheirFinalizer) {
   const std::vector<QueuedPodPtr> pods{Pod("a", "deleting"), Pod("b", "deleting")};
   JobSituation situation = Situation({Owned(Of(WorkloadOf({{"r1", 2}}), "admitted"), pods)});
   EXPECT_THAT(Words(PlanPods(Group(pods), situation, At(50))), Not(Contains("release a b")));
@@ -181,7 +181,7 @@ TEST(PlanGroupTest, DeletedPodsOfATerminatingNamespaceAreLetGo) {
   EXPECT_THAT(Words(PlanPods(Group(pods), situation, At(50))), Contains("release a b"));
 }
 
-TEST(PlanGroupTest, TheWorkloadOfAGroup) {
+TEST(PlanGroupTest, CreatesTheWorkloadOfAGroup) {
   const JobPlan plan = PlanPods(Group({Pod("a"), Pod("b")}), Situation(), At(0));
   const api::Workload& workload = std::get<CreateWorkload>(plan.actions.front()).workload;
   EXPECT_EQ(workload.meta.name, "g");
@@ -193,7 +193,7 @@ TEST(PlanGroupTest, TheWorkloadOfAGroup) {
   EXPECT_EQ(workload.spec.queue_name, "lq");
 }
 
-TEST(PlanGroupTest, AForeignWorkloadOfItsNameIsLeftAlone) {
+TEST(PlanGroupTest, ForeignWorkloadOfTheGroupsNameIsLeftAlone) {
   api::Workload workload = WorkloadOf({{"r1", 2}});
   workload.meta.annotations.clear();
   const JobPlan plan =
@@ -212,7 +212,7 @@ TEST(PlanGroupTest, NewPodsBecomeOwners) {
 }
 
 // An admission counts the pods that had not succeeded when it was made.
-TEST(PlanGroupTest, AfterAnotherAdmissionAllPodsThatAreLeftStart) {
+TEST(PlanGroupTest, AdmissionStartsAsManyRemainingPodsAsItGrants) {
   const std::vector<QueuedPodPtr> pods{Pod("a", "succeeded total3"), Pod("b", "total3", 1),
                                        Pod("c", "total3", 2)};
   for (const auto& [left_at_admission, started_before, names] :
@@ -234,7 +234,7 @@ TEST(PlanGroupTest, AfterAnotherAdmissionAllPodsThatAreLeftStart) {
   }
 }
 
-TEST(PlanGroupTest, AConflictEndsTheWorkload) {
+TEST(PlanGroupTest, ConflictingLabelFinishesTheWorkloadAsFailedToStart) {
   QueuedPod pod = *Pod("b");
   pod.meta.labels[api::kClusterQueueNameLabel] = "other";
   const std::vector<QueuedPodPtr> pods{Pod("a"), std::make_shared<const QueuedPod>(pod)};
@@ -262,7 +262,7 @@ TEST(PlanGroupTest, PodsMayHaveOtherLabelsThanTheirWorkload) {
   EXPECT_EQ(started->annotations.at("restarted"), "today");
 }
 
-TEST(PlanGroupTest, APrebuiltWorkloadIsNotCleanedUp) {
+TEST(PlanGroupTest, PrebuiltWorkloadIsNeverDeletedOrCreated) {
   std::vector<QueuedPodPtr> pods;
   for (const char* name : {"a", "b", "c"}) {
     QueuedPod pod = *Pod(name);
@@ -357,7 +357,7 @@ TEST(PlanPodTest, ADeletedPodLeavesTheWorkloadOfAnotherJobAlone) {
 
 // An eviction deletes a pod that has started; one that waits at its gate stays, and is queued
 // again.
-TEST(PlanPodTest, OnlyTheWorkloadOfAPodThatWaitsIsQueuedAgain) {
+TEST(PlanPodTest, OnlyAWaitingPodsWorkloadIsRequeued) {
   for (const auto& [pod, queued] : {std::pair{"running", false}, std::pair{"", true}}) {
     const JobPlan plan =
         PlanPods(Single(pod), Situation({WorkloadOfPod("admitted evicted")}), At(50));
@@ -371,7 +371,7 @@ TEST(PlanPodTest, OnlyTheWorkloadOfAPodThatWaitsIsQueuedAgain) {
   }
 }
 
-TEST(PlanPodTest, ItsWorkloadHasKueuesName) {
+TEST(PlanPodTest, WorkloadHasKueuesName) {
   QueuedPod pod = *Pod("p");
   pod.meta.uid = "0001";
   const PodsOfJob job{{std::make_shared<const QueuedPod>(pod)}, ""};

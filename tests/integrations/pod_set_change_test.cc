@@ -30,7 +30,7 @@ api::Workload AdmittedWorkload() {
   return workload;
 }
 
-TEST(PodSetChangeTest, FlavorChecksAndQueueLabelsAddUp) {
+TEST(PodSetChangeTest, CombinesFlavorChecksAndQueueLabels) {
   const auto changes = StartChanges(AdmittedWorkload(), SpotFlavor());
   ASSERT_TRUE(changes) << changes.error().message;
   ASSERT_THAT(*changes, SizeIs(1));
@@ -47,7 +47,7 @@ TEST(PodSetChangeTest, FlavorChecksAndQueueLabelsAddUp) {
 }
 
 // The templates of the Workload may be older than the pods.
-TEST(PodSetChangeTest, PodsThatExistGetTheAdditionsAlone) {
+TEST(PodSetChangeTest, ExistingPodsGetOnlyTheAdditions) {
   api::Workload workload = AdmittedWorkload();
   api::PodTemplate& pods = workload.spec.pod_sets[0].pod_template;
   pods.labels = {{"team", "a"}};
@@ -86,7 +86,7 @@ TEST(PodSetChangeTest, TheTemplateOfGatedSlicesNamesNoProvisioningRequest) {
                             {api::kWorkloadAnnotation, workload.meta.name}}));
 }
 
-TEST(PodSetChangeTest, AnAssignmentOfAnotherNameIsTheOneInItsPlace) {
+TEST(PodSetChangeTest, AssignmentOfAnotherNameIsMatchedByPosition) {
   api::Workload workload = AdmittedWorkload();
   workload.status.admission->pod_set_assignments[0].name = "driver";
   workload.status.admission_checks[0].pod_set_updates[0].name = "driver";
@@ -125,13 +125,13 @@ TEST(PodSetChangeTest, ConflictBetweenChecksNamesTheSecond) {
   EXPECT_THAT(changes.error().message, HasSubstr("in admission check \"other\""));
 }
 
-TEST(PodSetChangeTest, AMissingFlavorMayStillCome) {
+TEST(PodSetChangeTest, MissingFlavorIsNotFound) {
   const auto changes = StartChanges(AdmittedWorkload(), {});
   ASSERT_FALSE(changes);
   EXPECT_EQ(changes.error().code, ErrorCode::kNotFound);
 }
 
-TEST(PodSetChangeTest, TopologyGatesThePods) {
+TEST(PodSetChangeTest, TopologyAssignmentGatesThePods) {
   api::Workload workload = AdmittedWorkload();
   workload.status.admission->pod_set_assignments[0].topology_assignment.emplace();
   const PodSetChange change = StartChanges(workload, SpotFlavor())->front();
@@ -172,7 +172,7 @@ TEST(PodSetChangeTest, TheTemplateNamesTheWorkload) {
   EXPECT_EQ(OriginalPodSets(workload).front().annotations.at(api::kWorkloadAnnotation), "earlier");
 }
 
-TEST(PodSetChangeTest, ALongQueueNameIsNoLabel) {
+TEST(PodSetChangeTest, QueueNameLongerThanALabelIsLeftOut) {
   api::Workload workload = AdmittedWorkload();
   workload.status.admission->cluster_queue = std::string(64, 'q');
   EXPECT_EQ(StartChanges(workload, SpotFlavor())->front().labels.count(api::kClusterQueueNameLabel),

@@ -17,7 +17,7 @@ api::Workload Evicted(const std::string& reason) {
   return workload;
 }
 
-TEST(ReleaseTest, GivesTheQuotaBack) {
+TEST(ReleaseTest, ReleasesTheQuotaAndAddsTheExecutionTime) {
   api::Workload workload = Evicted("AdmissionCheck");
   workload.status.accumulated_past_execution_time_seconds = 5;
   const api::WorkloadStatus status = StatusAfterRelease(workload, At(90));
@@ -31,7 +31,7 @@ TEST(ReleaseTest, GivesTheQuotaBack) {
   EXPECT_EQ(status.accumulated_past_execution_time_seconds, 95);
 }
 
-TEST(ReleaseTest, OnlyPreemptionAndNodeFailuresComeBackAtOnce) {
+TEST(ReleaseTest, OnlyPreemptionAndNodeFailuresRequeueAtOnce) {
   for (const auto& [reason, at_once] :
        {std::pair{"Preempted", true}, std::pair{"NodeFailures", true},
         std::pair{"AdmissionCheck", false}, std::pair{"PodsReadyTimeout", false},
@@ -42,7 +42,7 @@ TEST(ReleaseTest, OnlyPreemptionAndNodeFailuresComeBackAtOnce) {
   }
 }
 
-TEST(ReleaseTest, AClockThatJumpsBackAddsNothing) {
+TEST(ReleaseTest, ClockSetBackAddsNoExecutionTime) {
   EXPECT_EQ(
       StatusAfterRelease(Evicted("Preempted"), At(-50)).accumulated_past_execution_time_seconds, 0);
 }

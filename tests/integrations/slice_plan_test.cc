@@ -97,7 +97,7 @@ TEST_F(SlicePlanTest, TheStartGatesThePods) {
   }
 }
 
-TEST_F(SlicePlanTest, TheFirstSliceIsMarked) {
+TEST_F(SlicePlanTest, FirstSliceNamesItselfAsTheChain) {
   EXPECT_THAT(Plan(), ElementsAre("create"));
   const api::Workload made = std::get<CreateWorkload>(plan_.actions.at(0)).workload;
   EXPECT_EQ(made.meta.annotations.at(api::kElasticJobAnnotation), "true");
@@ -107,7 +107,7 @@ TEST_F(SlicePlanTest, TheFirstSliceIsMarked) {
   EXPECT_NE(std::get<CreateWorkload>(plan_.actions.at(0)).workload.meta.name, made.meta.name);
 }
 
-TEST_F(SlicePlanTest, AWaitingSliceGetsTheJobsSize) {
+TEST_F(SlicePlanTest, WaitingSliceIsResizedToTheJob) {
   AddCreated();
   Scale(5);
   EXPECT_THAT(Plan(), ElementsAre("size 5"));
@@ -121,7 +121,7 @@ TEST_F(SlicePlanTest, AWaitingSliceFollowsAnEditedTemplate) {
   EXPECT_THAT(Plan(), ElementsAre("size 3"));
 }
 
-TEST_F(SlicePlanTest, TheStartNamesTheChain) {
+TEST_F(SlicePlanTest, StartAnnotatesPodsWithTheChain) {
   testing::Admit(AddCreated());
   EXPECT_THAT(Plan(), ElementsAre("start"));
   EXPECT_EQ(std::get<StartJob>(plan_.actions.at(0))
@@ -148,7 +148,7 @@ TEST_F(SlicePlanTest, ARunningJobThatGrowsGetsAFurtherSliceAndRunsOn) {
   EXPECT_THAT(Plan(), ElementsAre("size 2"));
 }
 
-TEST_F(SlicePlanTest, AWaitingSliceThatGetsSmallerHasLessToGive) {
+TEST_F(SlicePlanTest, SmallerWaitingSliceLowersReclaimablePodsFirst) {
   RunWithThree();
   job_.completions = 8;
   job_.succeeded = 5;  // three remain
@@ -160,7 +160,7 @@ TEST_F(SlicePlanTest, AWaitingSliceThatGetsSmallerHasLessToGive) {
 }
 
 // The review refuses more reclaimable pods than the slice has.
-TEST_F(SlicePlanTest, AWaitingSliceThatGetsLargerIsWrittenBeforeWhatItHasToGive) {
+TEST_F(SlicePlanTest, LargerWaitingSliceIsResizedBeforeItsReclaimablePods) {
   RunWithThree();
   job_.completions = 20;
   job_.succeeded = 19;  // one remains
@@ -171,7 +171,7 @@ TEST_F(SlicePlanTest, AWaitingSliceThatGetsLargerIsWrittenBeforeWhatItHasToGive)
 }
 
 // Simulation, core-differs, seed 13001544.
-TEST_F(SlicePlanTest, ASmallerSliceThatUsesItsGrantHasLessToGive) {
+TEST_F(SlicePlanTest, SmallerPartiallyAdmittedSliceLowersReclaimablePodsFirst) {
   api::Workload& slice = RunWithThree();
   slice.status.reclaimable_pods = {{"main", 2}};
   slice.status.admission->pod_set_assignments[0].count = 1;
@@ -188,7 +188,7 @@ TEST_F(SlicePlanTest, AScaleDownLowersTheCountInPlace) {
   EXPECT_THAT(Plan(), ElementsAre("size 2"));
 }
 
-TEST_F(SlicePlanTest, TheReplacedSliceIsEndedWhereTheSchedulerDidNot) {
+TEST_F(SlicePlanTest, ReplacedSliceIsFinishedAfterAWaitForTheScheduler) {
   const std::string first = RunWithThree().meta.name;
   Scale(5);
   testing::Admit(AddCreated());
@@ -201,7 +201,7 @@ TEST_F(SlicePlanTest, TheReplacedSliceIsEndedWhereTheSchedulerDidNot) {
   EXPECT_THAT(Plan(), ElementsAre("finalizer", "create"));
 }
 
-TEST_F(SlicePlanTest, AnEvictedSliceStopsTheJobBeforeTheNextOneCounts) {
+TEST_F(SlicePlanTest, EvictedSliceStopsTheJobBeforeTheNextSliceReplacesIt) {
   const std::string first = RunWithThree().meta.name;
   Scale(5);
   AddCreated();
@@ -258,7 +258,7 @@ TEST_F(SlicePlanTest, AJobThatRunsWithoutQuotaIsStopped) {
   EXPECT_THAT(Plan(), ElementsAre("stop"));
 }
 
-TEST_F(SlicePlanTest, ReclaimablePodsAreNoMoreThanTheSliceHas) {
+TEST_F(SlicePlanTest, ReclaimablePodsDoNotExceedTheSlicesCount) {
   api::Workload& slice = RunWithThree();
   job_.completions = 4;
   job_.succeeded = 4;
@@ -307,7 +307,7 @@ TEST_F(SlicePlanTest, AFinishedJobEndsEachSlice) {
   EXPECT_THAT(Plan(), ElementsAre(first + " Succeeded"));
 }
 
-TEST_F(SlicePlanTest, ManyReplacedSlicesAreNotKept) {
+TEST_F(SlicePlanTest, ReplacedSlicesBeyondTheBoundAreDeleted) {
   RunWithThree();
   const api::Workload head = situation_.workloads[0];
   for (int i = 0; i < 12; ++i) {
@@ -320,7 +320,7 @@ TEST_F(SlicePlanTest, ManyReplacedSlicesAreNotKept) {
   EXPECT_THAT(Plan(), ElementsAre("delete", "delete"));
 }
 
-TEST_F(SlicePlanTest, EndedSlicesOutOfSyncAreNotKeptEither) {
+TEST_F(SlicePlanTest, OutOfSyncSlicesBeyondTheBoundAreDeleted) {
   RunWithThree();
   for (int i = 0; i < 12; ++i) {
     api::Workload ended = situation_.workloads[0];
@@ -334,7 +334,7 @@ TEST_F(SlicePlanTest, EndedSlicesOutOfSyncAreNotKeptEither) {
 }
 
 // A user deactivates the slice that waits: the job stays in its present size.
-TEST_F(SlicePlanTest, ASizeWhoseSliceHasEndedIsNotAskedForAgain) {
+TEST_F(SlicePlanTest, SizeOfAnEndedSliceIsNotRequestedAgain) {
   RunWithThree();
   Scale(5);
   api::Workload& next = AddCreated();
@@ -349,7 +349,7 @@ TEST_F(SlicePlanTest, ASizeWhoseSliceHasEndedIsNotAskedForAgain) {
   EXPECT_THAT(Plan(), ElementsAre("create"));
 }
 
-TEST_F(SlicePlanTest, AWorkloadOfAnEarlierJobOfTheNameGoes) {
+TEST_F(SlicePlanTest, WorkloadOfAnEarlierJobOfTheSameNameIsDeleted) {
   AddCreated().meta.owner_references[0].uid = "earlier";
   EXPECT_THAT(Plan(), ElementsAre("delete"));
 }

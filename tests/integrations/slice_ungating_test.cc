@@ -50,7 +50,7 @@ std::string Ungated(const api::Workload& slice, const std::string& pods) {
   return told;
 }
 
-TEST(SliceUngatingTest, AsManyAsThereIsRoom) {
+TEST(SliceUngatingTest, UngatesAsManyPodsAsTheSliceAdmits) {
   struct UngatingRow {
     const char* name;
     std::vector<std::int32_t> counts;
@@ -75,7 +75,7 @@ TEST(SliceUngatingTest, AsManyAsThereIsRoom) {
   }
 }
 
-TEST(SliceUngatingTest, AdmissionChecksAddToThePod) {
+TEST(SliceUngatingTest, PodSetUpdatesOfChecksAreAddedToThePod) {
   api::Workload slice = SliceOf({2});
   api::AdmissionCheckState check;
   check.state = api::CheckState::kReady;

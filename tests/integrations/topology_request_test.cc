@@ -20,7 +20,7 @@ struct RequestRow {
 
 class TopologyRequestTest : public ::testing::TestWithParam<RequestRow> {};
 
-TEST_P(TopologyRequestTest, SaysWhatTheAnnotationsSay) {
+TEST_P(TopologyRequestTest, FollowsTheAnnotations) {
   const auto request = TopologyRequestOf(GetParam().annotations);
   if (GetParam().expected == nullptr) {
     EXPECT_FALSE(request);

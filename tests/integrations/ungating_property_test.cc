@@ -146,7 +146,7 @@ class World {
   std::map<std::string, int> index_;
 };
 
-TEST(UngatingPropertyTest, NoDomainIsTooFullAndEveryPodFindsAPlace) {
+TEST(UngatingPropertyTest, NoDomainExceedsItsCountAndEveryPodIsUngated) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world(seed);

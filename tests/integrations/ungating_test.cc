@@ -116,7 +116,7 @@ TEST(UngatingStandingTest, WaitsForAdmission) {
   EXPECT_TRUE(PlanUngating(waiting, pods).empty());
 }
 
-TEST(UngatingStandingTest, EveryLevelGoesIntoTheSelector) {
+TEST(UngatingStandingTest, SelectorHasEveryLevel) {
   api::Workload workload = Placed("r1:1", 1);
   auto& assignment = *workload.status.admission->pod_set_assignments[0].topology_assignment;
   assignment.levels = {"block", kRack};
@@ -151,7 +151,7 @@ TEST(UngatingStandingTest, NoPodGoesToAnUnhealthyNode) {
 }
 
 // Leader and workers of a group count their indexes together, the leader first.
-TEST(UngatingGroupTest, WorkersCountOnAfterTheLeader) {
+TEST(UngatingGroupTest, WorkersIndexesFollowTheLeaders) {
   api::Workload workload = Placed("r1:1 r2:1", 2);
   api::PodSet& workers = workload.spec.pod_sets[0];
   workers.topology_request.emplace().pod_set_group_name = "g";
@@ -165,7 +165,7 @@ TEST(UngatingGroupTest, WorkersCountOnAfterTheLeader) {
   EXPECT_EQ(Told(PlanUngating(workload, {PodOf("2", 0), PodOf("1", 1)})), "p1>r1 p0>r2");
 }
 
-TEST(UngatingGroupTest, SubGroupsOfEqualSize) {
+TEST(UngatingGroupTest, PodsAreRankedBySubGroupThenIndex) {
   api::Workload workload = Placed("r1:2 r2:2", 4);
   api::TopologyRequest& request = workload.spec.pod_sets[0].topology_request.emplace();
   request.sub_group_index_label = "job-index";

@@ -33,7 +33,7 @@ TEST(WorkloadNameTest, LongNamesAreCutAndStayApart) {
             63U);
 }
 
-TEST(WorkloadNameTest, ANewLifeOrAVariantIsAnotherName) {
+TEST(WorkloadNameTest, NameDependsOnUidAndVariant) {
   const OwnerIdentity owner{.kind = "Job", .group = "batch", .name = "train", .uid = "uid-1"};
   OwnerIdentity reborn = owner;
   reborn.uid = "uid-2";
@@ -44,7 +44,7 @@ TEST(WorkloadNameTest, ANewLifeOrAVariantIsAnotherName) {
 }
 
 // The CRD of Kueue's Workloads allows each name once.
-TEST(WorkloadBuildTest, AVariableIsNamedOnce) {
+TEST(WorkloadBuildTest, RepeatedEnvironmentVariableKeepsItsLastValue) {
   JobView job = ViewOf(GpuJob(1, 1));
   job.pod_sets[0].pod_template.json = std::make_shared<const std::string>(R"({"spec":{
     "containers":[{"env":[{"name":"A","value":"1"},{"name":"B"},{"name":"A","value":"2"}],"name":"c"}],
@@ -55,7 +55,7 @@ TEST(WorkloadBuildTest, AVariableIsNamedOnce) {
             R"("initContainers":[{"env":[{"name":"B","value":"3"}],"name":"i"}]}})");
 }
 
-TEST(WorkloadBuildTest, CopiesWhatItShould) {
+TEST(WorkloadBuildTest, CopiesConfiguredLabelsAndKnownFields) {
   api::Job job = GpuJob(4, 8);
   job.meta.labels["team"] = "a";
   job.meta.labels["other"] = "b";
@@ -84,7 +84,7 @@ TEST(WorkloadBuildTest, CopiesWhatItShould) {
   EXPECT_EQ(workload.spec.pod_sets[0].min_count, 2);
 }
 
-TEST(WorkloadBuildTest, AnEditMakesItDiffer) {
+TEST(WorkloadBuildTest, EditedJobDiffersFromItsWorkload) {
   const api::Job job = GpuJob(2, 4);
   const api::Workload workload = WorkloadFor(job);
   EXPECT_TRUE(IsEquivalent(ViewOf(job), workload, {}));
@@ -107,7 +107,7 @@ TEST(WorkloadBuildTest, AnEditMakesItDiffer) {
   EXPECT_FALSE(PlacesAlike(ViewOf(moved), workload));
 }
 
-TEST(WorkloadBuildTest, ARunningJobMayShowWhatItsStartChanged) {
+TEST(WorkloadBuildTest, StartedJobMayDifferByItsStartChanges) {
   api::Job job = GpuJob(5, 5);
   job.meta.annotations[api::kMinParallelismAnnotation] = "2";
   api::Workload workload = WorkloadFor(job);
@@ -122,7 +122,7 @@ TEST(WorkloadBuildTest, ARunningJobMayShowWhatItsStartChanged) {
   EXPECT_TRUE(IsEquivalent(ViewOf(job), workload, {})) << "its flavor has gone meanwhile";
 }
 
-TEST(PriorityTest, LabelThenPodClassThenDefault) {
+TEST(PriorityTest, LabelPrecedesPodClassAndDefault) {
   api::PriorityClass high;
   high.meta.name = "high";
   high.value = 100;

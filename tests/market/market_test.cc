@@ -52,7 +52,7 @@ MarketResult Chain(std::uint64_t seed, const char* limit) {
   return PlayMarket(options);
 }
 
-TEST(MarketTest, AChainStartsSoonerThanAQueueAndCostsLessThanDemand) {
+TEST(MarketTest, ChainStartsSoonerThanQueuedAndCostsLessThanOnDemand) {
   const MarketResult chain = Chain(1, nullptr);
   MarketOptions queue{.seed = 1, .pools = {UsualPools()[1]}};
   MarketOptions demand{.seed = 1, .pools = {UsualPools()[2]}};

@@ -21,7 +21,7 @@ using testing::World;
 constexpr auto kFalse = api::ConditionStatus::kFalse;
 const char kPr[] = "job-sample-job-e80e2-dws-prov-1";
 
-TEST(DecideTest, TemplateFirstThenRequestThenOwnership) {
+TEST(DecideTest, CreatesTemplateThenRequestThenOwnership) {
   World world;
   world.Settle();
   EXPECT_THAT(world.log, ElementsAre("template ppt-job-sample-job-e80e2-dws-prov-1-main",
@@ -40,7 +40,7 @@ TEST(DecideTest, TemplateFirstThenRequestThenOwnership) {
   EXPECT_EQ(world.check_writes, 0) << "nothing changed: nothing is written";
 }
 
-TEST(DecideTest, TheWholeHappyPath) {
+TEST(DecideTest, ProvisionedRequestMakesTheCheckReadyAndIsDeletedAtTheEnd) {
   World world;
   world.Settle();
   world.Answer("Accepted", kFalse, "NotAccepted", "Provisioning Request wasn't accepted.");
@@ -80,7 +80,7 @@ void WaitFor(World& world, const char* reason) {
   world.SetCondition(api::kQuotaReserved, api::ConditionStatus::kFalse, reason);
 }
 
-TEST(DecideTest, AReservationThatGoesWithoutAnEvictionKeepsItsRequest) {
+TEST(DecideTest, LostReservationWithoutAnEvictionKeepsItsRequest) {
   struct ReservationRow {
     const char* what;
     std::function<void(World&)> change;
@@ -129,7 +129,7 @@ TEST(DecideTest, WaitingForDaysWritesNothing) {
   EXPECT_THAT(world.RequestNames(), ElementsAre(kPr));
 }
 
-TEST(DecideTest, ARefusalInTheFirstMinutesIsShown) {
+TEST(DecideTest, EarlyRejectionIsShownInTheCheckMessage) {
   World world;
   world.Settle();
   world.Answer("Accepted", kFalse, "NoQueuedNodepoolAvailable", "No nodepool is available");
@@ -159,7 +159,7 @@ TEST(DecideTest, CpuOnlyNeedsNoRequest) {
   EXPECT_EQ(world.check().message, "the provisioning request is not needed");
 }
 
-TEST(DecideTest, WhatNeedsNoRequestAnyMoreKeepsNoUpdatesOfOne) {
+TEST(DecideTest, WorkloadWithoutARequestHasNoPodSetUpdates) {
   World world;
   world.workload.spec.pod_sets[0].pod_template.spec.containers[0].requests = {{"cpu", 100}};
   world.check().pod_set_updates.push_back({.name = "main"});
@@ -168,7 +168,7 @@ TEST(DecideTest, WhatNeedsNoRequestAnyMoreKeepsNoUpdatesOfOne) {
   EXPECT_THAT(world.check().pod_set_updates, IsEmpty());
 }
 
-TEST(DecideTest, OfTwoRequestsThatFitTheLaterAttemptCounts) {
+TEST(DecideTest, LaterOfTwoMatchingRequestsIsKept) {
   World world;
   world.Settle();
   const std::string later = "job-sample-job-e80e2-dws-prov-2";
@@ -180,7 +180,7 @@ TEST(DecideTest, OfTwoRequestsThatFitTheLaterAttemptCounts) {
   EXPECT_THAT(world.RequestNames(), ElementsAre(later));
 }
 
-TEST(DecideTest, OnlyTheWorkersAreAskedForAndUpdated) {
+TEST(DecideTest, OnlyPodSetsWithManagedResourcesAreRequestedAndUpdated) {
   World world;
   world.workload.spec.pod_sets.clear();
   world.AddPodSet("launcher", 1, {{"cpu", 100}});
@@ -195,7 +195,7 @@ TEST(DecideTest, OnlyTheWorkersAreAskedForAndUpdated) {
   EXPECT_EQ(world.check().pod_set_updates.front().name, "worker");
 }
 
-TEST(DecideTest, NobodyAnswersForAMistypedClass) {
+TEST(DecideTest, MessageNamesAClassWithoutAnAnswer) {
   World world;
   world.config.provisioning_class_name = "queued-provisoning.gke.io";
   world.Settle();
@@ -225,7 +225,7 @@ TEST(DecideTest, WithoutConfigTheCheckIsNotActive) {
   EXPECT_EQ(world.Settle(), 0) << "what runs is left alone";
 }
 
-TEST(DecideTest, OneChecksTroubleDoesNotHoldUpTheOther) {
+TEST(DecideTest, PendingCheckDoesNotDelayAnotherCheck) {
   World world;
   world.Settle();
   world.Provision();
@@ -237,7 +237,7 @@ TEST(DecideTest, OneChecksTroubleDoesNotHoldUpTheOther) {
   EXPECT_THAT(world.requests, SizeIs(2));
 }
 
-TEST(DecideTest, RestartedAfterEachStepItEndsTheSame) {
+TEST(DecideTest, RestartAfterEachActionLeadsToTheSameRequest) {
   // Killed after every single action: done actions are recognised, and only the rest is performed.
   for (std::size_t done = 0; done <= 2; ++done) {
     World world;

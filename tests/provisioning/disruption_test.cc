@@ -20,7 +20,7 @@ struct BudgetRow {
   const char* text;  // on Monday
 };
 
-TEST(DisruptionTest, BudgetsInForceLetNodesGo) {
+TEST(DisruptionTest, BudgetsInForceDecideWhetherNodesMayBeRemoved) {
   const api::KarpenterBudget office{
       .nodes = "0", .schedule = "0 9 * * mon-fri", .duration = std::chrono::hours(8)};
   const BudgetRow rows[] = {
@@ -49,7 +49,7 @@ TEST(DisruptionTest, BudgetsInForceLetNodesGo) {
   }
 }
 
-TEST(DisruptionTest, OnlyAPoolThatConsolidatesEmptiesNodes) {
+TEST(DisruptionTest, OnlyConsolidatingPoolsEmptyNodes) {
   api::KarpenterNodePool pool;
   EXPECT_TRUE(MayEmptyNodes(pool, *ParseTime(kMonday)));
   pool.consolidates = false;

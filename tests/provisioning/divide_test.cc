@@ -43,7 +43,7 @@ std::vector<std::int64_t> Sizes(const World& world) {
   return sizes;
 }
 
-TEST(DivideTest, OnePartFollowsTheOther) {
+TEST(DivideTest, PartsAreRequestedOneAfterAnother) {
   World world = FivePods();
   world.Settle();
   EXPECT_THAT(Sizes(world), ElementsAre(2));
@@ -69,7 +69,7 @@ TEST(DivideTest, OnePartFollowsTheOther) {
   EXPECT_THAT(world.requests, IsEmpty());
 }
 
-TEST(DivideTest, ALaterPartThatFailsIsAskedForAgainAndEndsNothing) {
+TEST(DivideTest, FailedLaterPartIsRequestedAgainAndKeepsTheCheckReady) {
   World world = FivePods();
   world.Settle();
   world.Provision();
@@ -102,7 +102,7 @@ TEST(DivideTest, PodsThatHaveFinishedNeedNoNodes) {
   EXPECT_THAT(Sizes(world), ElementsAre(2, 2));
 }
 
-TEST(DivideTest, AFirstPartThatFailsIsAFailureOfTheStep) {
+TEST(DivideTest, FailedFirstPartFailsTheStep) {
   World world = FivePods();
   world.Settle();
   world.Fail();
@@ -110,7 +110,7 @@ TEST(DivideTest, AFirstPartThatFailsIsAFailureOfTheStep) {
   EXPECT_EQ(world.check().state, CheckState::kRetry);
 }
 
-TEST(DivideTest, CapacityOfOnePartThatIsTakenBackStopsAll) {
+TEST(DivideTest, RevokedCapacityOfOnePartRetriesTheCheck) {
   World world = FivePods();
   world.Settle();
   world.Provision();
@@ -123,7 +123,7 @@ TEST(DivideTest, CapacityOfOnePartThatIsTakenBackStopsAll) {
   EXPECT_EQ(world.check().state, CheckState::kRetry);
 }
 
-TEST(DivideTest, OnlyJobsThatSaySoAreDivided) {
+TEST(DivideTest, OnlyDivisibleJobsAreDivided) {
   World world = FivePods();
   world.workload.meta.annotations.erase(api::kDivisibleAnnotation);
   world.Settle();
@@ -144,7 +144,7 @@ TEST(DivideTest, TheNodesOfThePoolBoundAPart) {
   EXPECT_THAT(whole.check().message, HasSubstr("needs 2 nodes, pool t4 has at most 1"));
 }
 
-TEST(DivideTest, AnEditOfThePolicyChangesNothingInUse) {
+TEST(DivideTest, EditOfThePolicyKeepsGrantedParts) {
   World world = FivePods();
   world.Settle();
   world.Provision();
@@ -156,7 +156,7 @@ TEST(DivideTest, AnEditOfThePolicyChangesNothingInUse) {
   EXPECT_EQ(world.check().state, CheckState::kReady);
 }
 
-TEST(DivideTest, APartIsAskedForInItsStepAlsoWhereAnotherStepIsQuicker) {
+TEST(DivideTest, NextPartIsRequestedInItsStepThoughAnotherIsQuicker) {
   World world = FivePods();
   world.policy->steps = {{.name = "own"}, {.name = "quick", .flavor = "quick"}};
   world.policy->steps.front().min_eta_gain_seconds = 60;
@@ -190,7 +190,7 @@ TEST(DivideTest, APartIsAskedForInItsStepAlsoWhereAnotherStepIsQuicker) {
 }
 
 // The requests together are never for more pods than the job has, and in the end for all of them.
-TEST(DivideStoryTest, EachPodIsAskedForOnceWhateverCrashes) {
+TEST(DivideStoryTest, EachPodIsRequestedOnceDespiteCrashes) {
   int whole = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

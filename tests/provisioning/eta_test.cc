@@ -44,7 +44,7 @@ class EtaTest : public ::testing::Test {
   int last_id_ = 0;
 };
 
-TEST_F(EtaTest, ThePriorIsThatOfTheMachines) {
+TEST_F(EtaTest, PriorDependsOnTheMachineType) {
   EXPECT_EQ(EtaOf(Input()), (Eta{.p10_seconds = 2, .p50_seconds = 20, .p90_seconds = 165}));
   key_.flavor = "h100-pool";
   EXPECT_EQ(EtaOf(Input()).p50_seconds, 67900);
@@ -62,7 +62,7 @@ TEST_F(EtaTest, OutcomesOutweighThePrior) {
   EXPECT_NEAR(static_cast<double>(EtaOf(Input(2000)).p50_seconds), 1000, 150);
 }
 
-TEST_F(EtaTest, AWaitThatWasGivenUpWasLonger) {
+TEST_F(EtaTest, TimedOutWaitCountsAsLonger) {
   for (int i = 0; i < 20; ++i) Record(kDay, 30, StockResult::kGranted, key_);
   EXPECT_EQ(EtaOf(Input()).p90_seconds, 30);
   for (int i = 0; i < 30; ++i) Record(kDay, 3600, StockResult::kTimeout, key_);
@@ -70,7 +70,7 @@ TEST_F(EtaTest, AWaitThatWasGivenUpWasLonger) {
   EXPECT_GT(EtaOf(Input()).p50_seconds, 3600);
 }
 
-TEST_F(EtaTest, RequestsThatStillWaitCount) {
+TEST_F(EtaTest, WaitingRequestsLengthenTheForecast) {
   for (int i = 0; i < 20; ++i) Record(kDay, 30, StockResult::kGranted, key_);
   EtaInput input = Input();
   for (int i = 0; i < 40; ++i) input.waiting.push_back({key_, 50});
@@ -78,7 +78,7 @@ TEST_F(EtaTest, RequestsThatStillWaitCount) {
   EXPECT_EQ(EtaOf(Input()).p50_seconds, 30);
 }
 
-TEST_F(EtaTest, OtherSizesHelpWhereLittleIsKnown) {
+TEST_F(EtaTest, OutcomesOfOtherSizesCountUntilOwnOnesAreKnown) {
   api::StockKey larger = key_;
   larger.size = 5;
   for (int i = 0; i < 40; ++i) Record(kDay, 5000, StockResult::kGranted, larger);
@@ -95,7 +95,7 @@ TEST_F(EtaTest, OldOutcomesFade) {
 }
 
 // Requests that came while others waited took long, the others took no time.
-TEST_F(EtaTest, OthersThatWaitTellOfMissingStock) {
+TEST_F(EtaTest, OtherWaitingRequestsRaiseTheForecast) {
   for (std::int64_t day = 1; day <= 12; ++day) {
     Record(day * kDay, 7200, StockResult::kGranted, key_);
     for (std::int64_t i = 1; i <= 3; ++i) {
@@ -109,7 +109,7 @@ TEST_F(EtaTest, OthersThatWaitTellOfMissingStock) {
   EXPECT_GE(EtaOf(input).p50_seconds, 5400);
 }
 
-TEST_F(EtaTest, TheChanceOfAStartInTime) {
+TEST_F(EtaTest, ReturnsTheChanceOfAStartWithinATime) {
   for (std::int64_t i = 1; i <= 100; ++i) Record(kDay, 100 * i, StockResult::kGranted, key_);
   const WaitForecast forecast(Input());
   EXPECT_EQ(forecast.ChanceWithin(0), 0);

@@ -24,7 +24,7 @@ FlowPlace Place(int priority, int second, const std::string& uid) {
 }
 api::ObjectKey Key(const std::string& name) { return {"default", name}; }
 
-TEST(FlowTest, PriorityThenAgeThenUid) {
+TEST(FlowTest, OrdersByPriorityThenAgeThenUid) {
   EXPECT_LT(Place(5, 9, "z"), Place(1, 1, "a"));
   EXPECT_LT(Place(1, 1, "z"), Place(1, 2, "a"));
   EXPECT_LT(Place(1, 1, "a"), Place(1, 1, "b"));

@@ -83,7 +83,7 @@ class LatePodsTest : public ::testing::Test {
   World world_;
 };
 
-TEST_F(LatePodsTest, LatePodsAreToldOnceWithTheReasonAndTheIntruder) {
+TEST_F(LatePodsTest, EmitsOneEventWithTheReasonAndForeignPods) {
   crowd_.AddNode("n1");
   AddPod("a", "n1");
   api::Pod& late = AddPod("b");
@@ -112,7 +112,7 @@ TEST_F(LatePodsTest, LatePodsAreToldOnceWithTheReasonAndTheIntruder) {
   EXPECT_EQ(world_.check().state, CheckState::kReady) << "the booking goes on";
 }
 
-TEST_F(LatePodsTest, AtTheEndOfTheBookingTheWorkloadIsQueuedAgain) {
+TEST_F(LatePodsTest, ExpiredBookingWithLatePodsRetriesTheCheck) {
   AddPod("a");
   world_.Pass(600);
   Settle();
@@ -123,7 +123,7 @@ TEST_F(LatePodsTest, AtTheEndOfTheBookingTheWorkloadIsQueuedAgain) {
   EXPECT_EQ(world_.memory.at("dws-prov").outcomes.back().reason, kLatePodsReason);
 }
 
-TEST_F(LatePodsTest, NodesThatDoNotBootEndTheRequestBeforeItsBookingDoes) {
+TEST_F(LatePodsTest, BootTimeoutRetriesTheCheckBeforeTheBookingExpires) {
   world_.policy->boot_timeout_seconds = 300;
   crowd_.AddNode("n1");
   AddPod("a", "n1");
@@ -141,7 +141,7 @@ TEST_F(LatePodsTest, NodesThatDoNotBootEndTheRequestBeforeItsBookingDoes) {
   EXPECT_EQ(Told(), 0U) << "nobody is late any more";
 }
 
-TEST_F(LatePodsTest, WithWaitTheWorkloadStays) {
+TEST_F(LatePodsTest, PolicyWaitKeepsTheCheckReady) {
   world_.policy->on_late = api::ProvisioningPolicy::OnTrouble::kWait;
   AddPod("a");
   world_.Pass(600);
@@ -152,7 +152,7 @@ TEST_F(LatePodsTest, WithWaitTheWorkloadStays) {
   EXPECT_EQ(Told(), 1U);
 }
 
-TEST_F(LatePodsTest, PodsThatCameLaterHaveTheirOwnTime) {
+TEST_F(LatePodsTest, LaterPodsHaveTheirOwnTimeout) {
   world_.Pass(1000);
   AddPod("a");
   Settle();
@@ -167,7 +167,7 @@ TEST_F(LatePodsTest, PodsOfAnEarlierRequestDoNotCount) {
   EXPECT_EQ(Told(), 0U);
 }
 
-TEST_F(LatePodsTest, ANodeThatIsGoneQueuesTheWorkloadAgainAtOnce) {
+TEST_F(LatePodsTest, LostNodeRetriesTheCheckAtOnce) {
   AddPod("a", "gone");
   Settle();
   EXPECT_EQ(world_.check().state, CheckState::kRetry);
@@ -176,7 +176,7 @@ TEST_F(LatePodsTest, ANodeThatIsGoneQueuesTheWorkloadAgainAtOnce) {
   EXPECT_EQ(world_.memory.at("dws-prov").outcomes.back().reason, kLostNodesReason);
 }
 
-TEST_F(LatePodsTest, ANodeThatIsNotReadyHasFiveMinutes) {
+TEST_F(LatePodsTest, UnreadyNodeRetriesTheCheckAfterFiveMinutes) {
   AddPod("a", "n1");
   crowd_.AddNode("n1").conditions = {{.type = "Ready",
                                       .status = api::ConditionStatus::kUnknown,
@@ -190,7 +190,7 @@ TEST_F(LatePodsTest, ANodeThatIsNotReadyHasFiveMinutes) {
   EXPECT_EQ(world_.check().state, CheckState::kRetry);
 }
 
-TEST_F(LatePodsTest, WithoutTheRulesNothingHappens) {
+TEST_F(LatePodsTest, WithoutTheRulesTheCheckStaysReady) {
   world_.policy->on_lost = api::ProvisioningPolicy::OnTrouble::kWait;
   world_.policy->late_pod_seconds = 0;
   AddPod("a", "gone");
@@ -230,7 +230,7 @@ TEST_F(LatePodsTest, LostNodesOfALeaseAreNotReusedForAnHour) {
   EXPECT_EQ(world.requests.size(), 1U) << "another try on idle nodes would lose them again";
 }
 
-TEST_F(LatePodsTest, LongListsAreCut) {
+TEST_F(LatePodsTest, LongListsOfNodesAreCut) {
   for (const char* name : {"a", "b", "c", "d", "e"}) AddPod(name, std::string("node-") + name);
   const Loss loss = LossOf(crowd_.See(), {.request = kRequest}, world_.now);
   EXPECT_EQ(loss.message,

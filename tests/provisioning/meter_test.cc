@@ -53,7 +53,7 @@ TEST(MeterTest, ANodeCountsFromItsCreationToItsEnd) {
   EXPECT_EQ(CostOf(memory, "w").open, 0);
 }
 
-TEST(MeterTest, ALeaseBeginsTheMeterOfAnotherWorkload) {
+TEST(MeterTest, LeaseStartsTheMeterOfTheLessee) {
   MeterMemory memory;
   memory.Begin(Use(), Second(100));
   memory.Extend(MeterMemory::PlaceOf(Use()), Second(160));
@@ -69,7 +69,7 @@ TEST(MeterTest, ALeaseBeginsTheMeterOfAnotherWorkload) {
   EXPECT_EQ(CostOf(memory, "w").seconds, 70);
 }
 
-TEST(MeterTest, ANewProcessGoesOnWithWhatTheOldOneWrote) {
+TEST(MeterTest, NewProcessContinuesTheStoredMeter) {
   MeterMemory old;
   old.Begin(Use(), Second(100));
   old.Extend(MeterMemory::PlaceOf(Use()), Second(160));
@@ -84,7 +84,7 @@ TEST(MeterTest, ANewProcessGoesOnWithWhatTheOldOneWrote) {
   EXPECT_EQ(CostOf(next, "w").open, 0) << "what is older changes nothing";
 }
 
-TEST(MeterTest, TheLargerSumOfForgottenMetersStays) {
+TEST(MeterTest, MergeKeepsTheLargerSumOfFoldedMeters) {
   MeterMemory memory;
   memory.Merge(kMeterQueue, {.meters = {}, .folded_seconds = 60, .folded_nano = 7});
   memory.Merge(kMeterQueue, {.meters = {}, .folded_seconds = 30, .folded_nano = 5});
@@ -126,7 +126,7 @@ TEST(MeterTest, MoreNodesThanTheBoundAreNotMeasured) {
   EXPECT_EQ(memory.Of(kMeterQueue).folded_seconds, 0) << "no node that stands is added up";
 }
 
-TEST(MeterTest, TheMeasuredCostTakesThePlaceOfTheCharge) {
+TEST(MeterTest, MeasuredCostReplacesTheCharge) {
   SpendMemory spend;
   spend.Record({kMeterQueue, 0, "charge-of-w", kMeterDollar});
   spend.Record({kMeterQueue, 0, "other", 5});
@@ -143,7 +143,7 @@ TEST(MeterTest, TheMeasuredCostTakesThePlaceOfTheCharge) {
       << "longer than expected";
 }
 
-TEST(MeterTest, SharesOfANodeAreWholeGpus) {
+TEST(MeterTest, SharesOfANodeAreCountedAsWholeGpus) {
   using Shares = std::map<std::string, api::Amount>;
   const struct {
     const char* what;

@@ -6,13 +6,13 @@
 namespace berth::provisioning {
 namespace {
 
-TEST(NamesTest, AsKueueWhereItFits) {
+TEST(NamesTest, ShortNamesAreKueues) {
   EXPECT_EQ(RequestName("job-sample-job-e80e2", "dws-prov", 1), "job-sample-job-e80e2-dws-prov-1");
   EXPECT_EQ(TemplateName("job-sample-job-e80e2-dws-prov-1", "main"),
             "ppt-job-sample-job-e80e2-dws-prov-1-main");
 }
 
-TEST(NamesTest, EveryLengthIsBoundedAndReadBack) {
+TEST(NamesTest, NamesAreBoundedAndTheirAttemptIsReadBack) {
   for (std::size_t workload = 1; workload <= 253; workload += 4) {
     for (const std::size_t check : {1U, 40U, 120U, 253U}) {
       const std::string w(workload, 'w');
@@ -37,14 +37,14 @@ TEST(NamesTest, TheLongestPlainNamesHave247Characters) {
   EXPECT_NE(TemplateName(request + "r", "main"), "ppt-" + request + "r-main");
 }
 
-TEST(NamesTest, LongNamesOfDifferentWorkloadsStayApart) {
+TEST(NamesTest, LongNamesOfDifferentWorkloadsAreDistinct) {
   const std::string a = std::string(247, 'w') + "a";
   const std::string b = std::string(247, 'w') + "b";
   EXPECT_NE(RequestName(a, "check", 1), RequestName(b, "check", 1));
   EXPECT_FALSE(AttemptOf(RequestName(a, "check", 1), b, "check").has_value());
 }
 
-TEST(NamesTest, AnothersRequestIsNotOurs) {
+TEST(NamesTest, NameOfAnotherCheckHasNoAttempt) {
   EXPECT_FALSE(AttemptOf("wl-check-1", "wl", "other").has_value());
   EXPECT_FALSE(AttemptOf("wl-check-x", "wl", "check").has_value());
   EXPECT_FALSE(AttemptOf("wl-check-", "wl", "check").has_value());

@@ -116,7 +116,7 @@ struct SupplyWorld {
   }
 };
 
-TEST(NodeSupplyTest, TheCauseOfAWaitIsTold) {
+TEST(NodeSupplyTest, ReportsTheCauseOfAWait) {
   struct CauseRow {
     std::function<void(SupplyWorld&)> edit;
     const char* reason;
@@ -179,7 +179,7 @@ TEST(NodeSupplyTest, TheCauseOfAWaitIsTold) {
   }
 }
 
-TEST(NodeSupplyTest, EventsOfAutoscalersAreHeard) {
+TEST(NodeSupplyTest, EventsOfAutoscalersAreTheCause) {
   const WallTime now{std::chrono::seconds(1000)};
   struct EventRow {
     api::ToldEvent event;
@@ -225,7 +225,7 @@ TEST(NodeSupplyTest, EventsOfAutoscalersAreHeard) {
   }
 }
 
-TEST(NodeSupplyTest, TheSoonestExpiryBeforeTheEndOfTheRunIsFound) {
+TEST(NodeSupplyTest, FindsThePoolThatExpiresFirstDuringTheRun) {
   SupplyWorld world;
   EXPECT_EQ(ExpiresBefore(world.pod.spec, 7200, world.Supply()), nullptr) << "Never";
   world.pools[0].expire_after = std::chrono::hours(2);
@@ -239,7 +239,7 @@ TEST(NodeSupplyTest, TheSoonestExpiryBeforeTheEndOfTheRunIsFound) {
   EXPECT_EQ(ExpiresBefore(world.pod.spec, 7201, world.Supply()), nullptr);
 }
 
-TEST(NodeSupplyTest, ABudgetThatLetsNoEmptyNodeGoKeepsALimitReached) {
+TEST(NodeSupplyTest, BudgetThatKeepsEmptyNodesIsTheCauseOfAReachedLimit) {
   SupplyWorld world;
   world.pools[0].limits = {{"cpu", 4000}};
   world.pools[0].used = {{"cpu", 4000}};
@@ -254,7 +254,7 @@ TEST(NodeSupplyTest, ABudgetThatLetsNoEmptyNodeGoKeepsALimitReached) {
   EXPECT_EQ(CauseOfWait(world.pod, world.Supply(), WallTime{}).reason, kPoolLimitReason);
 }
 
-TEST(NodeSupplyTest, APoolThatMovesPodsIsOneThatMayHostThem) {
+TEST(NodeSupplyTest, OnlyAPoolThatMayHostThePodsMovesThem) {
   SupplyWorld world;
   ASSERT_NE(MovesPods(world.pod.spec, world.Supply(), WallTime{}), nullptr);
   world.pod.spec.tolerations.clear();

@@ -80,7 +80,7 @@ class OutlookTest : public ::testing::Test {
   StockMemory stock_;
 };
 
-TEST_F(OutlookTest, StepsWithPricesAndLimits) {
+TEST_F(OutlookTest, ReportsStepsWithPricesAndLimits) {
   const auto steps = Outlook();
   ASSERT_EQ(steps.size(), 3U);
   EXPECT_EQ(FirstOf(steps), "spot");
@@ -106,7 +106,7 @@ TEST_F(OutlookTest, APriceLimitPassesStepsOver) {
   EXPECT_THAT(steps[1].veto->message, HasSubstr("the limit is 1.8"));
 }
 
-TEST_F(OutlookTest, QuotaThatTheQueueCanNeverGive) {
+TEST_F(OutlookTest, VetoesAStepBeyondTheQueuesQuota) {
   SetPods(9);
   policy_.steps[0].pool->max_nodes = 9;
   queue_.spec.resource_groups[0].flavors[2].resources[1].nominal_quota = 16;
@@ -119,7 +119,7 @@ TEST_F(OutlookTest, QuotaThatTheQueueCanNeverGive) {
   EXPECT_EQ(FirstOf(Outlook()), "spot");
 }
 
-TEST_F(OutlookTest, AFlavorThatTheQueueOrTheCheckLacks) {
+TEST_F(OutlookTest, VetoesAFlavorThatTheQueueOrTheCheckLacks) {
   policy_.steps[0].flavor = "other";
   rule_.on_flavors = {"demand", "other"};
   const auto steps = Outlook();
@@ -128,7 +128,7 @@ TEST_F(OutlookTest, AFlavorThatTheQueueOrTheCheckLacks) {
   EXPECT_EQ(steps[1].veto->message, "check capacity is not for flavor flex of ClusterQueue team");
 }
 
-TEST_F(OutlookTest, APoolThatIsTooSmall) {
+TEST_F(OutlookTest, VetoesAPoolThatIsTooSmall) {
   SetPods(8);
   policy_.steps[0].pool->max_nodes = 3;
   EXPECT_EQ(Outlook()[0].veto->message, "needs 4 nodes, pool p-spot has at most 3");

@@ -146,7 +146,7 @@ TEST(PlaceholdersTest, TheJobStartsWhenAllHaveNodes) {
   EXPECT_EQ(world.check().state, CheckState::kReady);
 }
 
-TEST(PlaceholdersTest, NodesThatDoNotAllComeAreNotPaidForEver) {
+TEST(PlaceholdersTest, IncompleteGangReleasesItsPlaceholdersAfterTheTimeout) {
   GangWorld world;
   world.Settle();
   world.Bind(0);
@@ -159,7 +159,7 @@ TEST(PlaceholdersTest, NodesThatDoNotAllComeAreNotPaidForEver) {
   EXPECT_THAT(world.placeholders, IsEmpty());
 }
 
-TEST(PlaceholdersTest, WhatOthersLearnOfTheFailureDoesNotHideIt) {
+TEST(PlaceholdersTest, SharedStockDoesNotHideTheFailure) {
   GangWorld world;
   world.stock.emplace();
   world.policy.steps = {{.name = "low", .flavor = "low"}, {.name = "demand", .flavor = "demand"}};
@@ -171,7 +171,7 @@ TEST(PlaceholdersTest, WhatOthersLearnOfTheFailureDoesNotHideIt) {
   EXPECT_EQ(world.memory.at("nodes").outcomes.back().reason, "GangPartial");
 }
 
-TEST(PlaceholdersTest, APlaceholderThatGoesIsMadeAgain) {
+TEST(PlaceholdersTest, DeletedPlaceholderIsCreatedAgain) {
   GangWorld world;
   world.Settle();
   world.placeholders.erase(world.placeholders.begin());
@@ -179,7 +179,7 @@ TEST(PlaceholdersTest, APlaceholderThatGoesIsMadeAgain) {
   EXPECT_THAT(world.placeholders, SizeIs(kGang));
 }
 
-TEST(PlaceholdersTest, APolicyThatNoLongerHasThemDeletesThem) {
+TEST(PlaceholdersTest, PolicyWithoutPlaceholdersDeletesThem) {
   GangWorld world;
   world.Settle();
   world.policy.placeholders.reset();
@@ -188,7 +188,7 @@ TEST(PlaceholdersTest, APolicyThatNoLongerHasThemDeletesThem) {
   EXPECT_THAT(world.placeholders, IsEmpty());
 }
 
-TEST(PlaceholdersTest, PodsThatAreNeverMadeHoldNoNodesForEver) {
+TEST(PlaceholdersTest, PlaceholdersOfMissingPodsAreDeletedAfterTheTimeout) {
   GangWorld world;
   world.Settle();
   for (std::size_t at = 0; at < kGang; ++at) world.Bind(at);
@@ -200,7 +200,7 @@ TEST(PlaceholdersTest, PodsThatAreNeverMadeHoldNoNodesForEver) {
 }
 
 // The job never starts before all nodes are there, and no placeholder outlives the quota.
-TEST(PlaceholdersStoryTest, AllOrNothingWhateverCrashes) {
+TEST(PlaceholdersStoryTest, GangStartsWithAllNodesOrNoneDespiteCrashes) {
   int started = 0;
   int failed = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {

@@ -30,7 +30,7 @@ class PodSetsTest : public ::testing::Test {
   World world_;
 };
 
-TEST_F(PodSetsTest, NotMergedUnlessTold) { EXPECT_THAT(Groups(), SizeIs(3)); }
+TEST_F(PodSetsTest, PodSetsAreNotMergedByDefault) { EXPECT_THAT(Groups(), SizeIs(3)); }
 
 TEST_F(PodSetsTest, EveryOriginalPodSetOfAMergedGroupIsUpdated) {
   world_.config.pod_set_merge_policy = MergePolicy::kIdenticalPodTemplates;
@@ -42,7 +42,7 @@ TEST_F(PodSetsTest, EveryOriginalPodSetOfAMergedGroupIsUpdated) {
   EXPECT_THAT(updates, SizeIs(3));
 }
 
-TEST_F(PodSetsTest, PoliciesDifferInWhatMustBeEqual) {
+TEST_F(PodSetsTest, MergePoliciesCompareDifferentFields) {
   world_.workload.spec.pod_sets[1].pod_template.spec.containers[0].image = "other";
   world_.config.pod_set_merge_policy = MergePolicy::kIdenticalPodTemplates;
   EXPECT_THAT(Groups(), SizeIs(2));
@@ -52,7 +52,7 @@ TEST_F(PodSetsTest, PoliciesDifferInWhatMustBeEqual) {
   EXPECT_THAT(Groups(), SizeIs(2));
 }
 
-TEST_F(PodSetsTest, TheAssignedCountCounts) {
+TEST_F(PodSetsTest, GroupsHaveTheAssignedCounts) {
   world_.workload.status.admission->pod_set_assignments[2].count = 1;
   world_.workload.status.admission->pod_set_assignments[0].count = 0;
   const auto groups = Groups();
@@ -60,7 +60,7 @@ TEST_F(PodSetsTest, TheAssignedCountCounts) {
   EXPECT_EQ(groups[1].count, 1);
 }
 
-TEST_F(PodSetsTest, LimitsAloneMakeItManagedAndBecomeRequests) {
+TEST_F(PodSetsTest, LimitsWithoutRequestsAreManagedAndBecomeRequests) {
   auto& container = world_.workload.spec.pod_sets[0].pod_template.spec.containers[0];
   container.limits = {{"nvidia.com/gpu", 1}};
   container.requests.clear();
@@ -76,7 +76,7 @@ TEST_F(PodSetsTest, EmptyManagedResourcesMeansAll) {
   EXPECT_THAT(Groups(), SizeIs(3));
 }
 
-TEST_F(PodSetsTest, FlavorsShapeTheTemplate) {
+TEST_F(PodSetsTest, FlavorsAddNodeLabelsAndTolerationsToTheTemplate) {
   api::ResourceFlavor flavor;
   flavor.node_labels = {{"zone", "z"}};
   flavor.tolerations = {{.key = "spot", .op = "Exists"}};
@@ -85,7 +85,7 @@ TEST_F(PodSetsTest, FlavorsShapeTheTemplate) {
   EXPECT_THAT(Groups()[0].pod_template.spec.tolerations, SizeIs(1));
 }
 
-TEST_F(PodSetsTest, DetailsBecomeNodeSelectorsAndTheUserKeepsTheLastWord) {
+TEST_F(PodSetsTest, DetailsBecomeNodeSelectorsAndKeepTheUsersFields) {
   world_.config.node_selector_updates = {{"pool", "NodePoolName"}, {"absent", "Nothing"}};
   world_.workload.spec.pod_sets[0].pod_template.annotations = {
       {api::kSafeToEvictAnnotation, "true"}};

@@ -186,7 +186,7 @@ class PolicyStory {
   std::set<std::string> warned_;
 };
 
-TEST(PolicyStoryTest, TheRulesHold) {
+TEST(PolicyStoryTest, RandomStoriesKeepTheRules) {
   PolicyStory::Tally tally;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -42,7 +42,7 @@ void Requeue(World& world, const std::string& flavor) {
   world.Settle();
 }
 
-TEST(PolicyTest, TheWaitLimitEndsTheRequestAndTheCloudKnowsTheLimit) {
+TEST(PolicyTest, WaitLimitEndsTheRequestAndIsSentToTheCloud) {
   World world;
   world.policy = api::ProvisioningPolicy{.meta = {.name = "p"}};
   world.policy->max_wait_seconds = 600;
@@ -89,7 +89,7 @@ TEST(PolicyTest, WaitingTimeAddsUpOverTheRequestsOfAStep) {
 }
 
 // The annotation of the Workload holds the message of each check.
-TEST(PolicyTest, ALongMessageOfTheCloudIsCut) {
+TEST(PolicyTest, LongMessageOfTheCloudIsCut) {
   World world;
   world.policy = api::ProvisioningPolicy{.meta = {.name = "p"}};
   world.Settle();
@@ -98,7 +98,7 @@ TEST(PolicyTest, ALongMessageOfTheCloudIsCut) {
   EXPECT_EQ(world.memory.at("dws-prov").message.size(), 512U);
 }
 
-TEST(PolicyTest, AStepOfTheSameFlavorIsAskedForWithTheQuotaThatIsHeld) {
+TEST(PolicyTest, NextStepOfTheSameFlavorIsRequestedWithTheHeldQuota) {
   World world;
   api::ProvisioningStep zone_a{.name = "zone-a"};
   zone_a.parameters = {{"zone", "a"}};
@@ -120,7 +120,7 @@ TEST(PolicyTest, AStepOfTheSameFlavorIsAskedForWithTheQuotaThatIsHeld) {
   EXPECT_EQ(world.check().state, api::CheckState::kReady);
 }
 
-TEST(PolicyTest, TheChainGoesFromFlavorToFlavor) {
+TEST(PolicyTest, FailedStepsLeadFromFlavorToFlavor) {
   World world = ChainWorld();
   world.Settle();
   EXPECT_EQ(world.requests.front().provisioning_class_name, "spot.example.com");
@@ -146,7 +146,7 @@ TEST(PolicyTest, TheChainGoesFromFlavorToFlavor) {
   EXPECT_EQ(world.check().state, api::CheckState::kReady);
 }
 
-TEST(PolicyTest, AStepWithoutQuotaIsPassedOverAndStaysLeft) {
+TEST(PolicyTest, StepWithoutQuotaIsSkippedAndTriedLater) {
   World world = ChainWorld();
   world.GiveQuota("flex");
   world.Settle();
@@ -160,7 +160,7 @@ TEST(PolicyTest, AStepWithoutQuotaIsPassedOverAndStaysLeft) {
   EXPECT_EQ(world.requests.front().provisioning_class_name, "spot.example.com");
 }
 
-TEST(PolicyTest, AFlavorThatIsUsedUpIsGivenBackAtOnce) {
+TEST(PolicyTest, ExhaustedFlavorIsReleasedAtOnce) {
   World world = ChainWorld();
   world.memory["dws-prov"].steps["spot"].attempts = 2;
   world.Settle();
@@ -171,7 +171,7 @@ TEST(PolicyTest, AFlavorThatIsUsedUpIsGivenBackAtOnce) {
   EXPECT_EQ(world.requests.front().parameters.at("purchase"), "on-demand");
 }
 
-TEST(PolicyTest, AFlavorOfNoStepFollowsTheConfigAlone) {
+TEST(PolicyTest, FlavorWithoutAStepFollowsTheConfig) {
   World world = ChainWorld();
   world.GiveQuota("other");
   world.Settle();
@@ -182,7 +182,7 @@ TEST(PolicyTest, AFlavorOfNoStepFollowsTheConfigAlone) {
   EXPECT_THAT(world.memory, IsEmpty());
 }
 
-TEST(PolicyTest, WhatNoRepetitionMendsEndsAStepAtOnce) {
+TEST(PolicyTest, PermanentFailureEndsAStepAtOnce) {
   World world = ChainWorld();
   world.Settle();
   world.Fail("ZoneNotSupported", "Never there.");
@@ -191,7 +191,7 @@ TEST(PolicyTest, WhatNoRepetitionMendsEndsAStepAtOnce) {
   EXPECT_TRUE(world.memory.at("dws-prov").steps.at("spot").over);
 }
 
-TEST(PolicyTest, AfterTheLastStepTheWorkloadIsHeldUntilAnEditLeavesAStep) {
+TEST(PolicyTest, ExhaustedWorkloadIsHeldUntilAnEditAllowsAStep) {
   World world = ChainWorld();
   world.policy->steps.resize(1);
   world.policy->when_exhausted = api::ProvisioningPolicy::WhenExhausted::kHold;
@@ -230,7 +230,7 @@ World HeldBesideAVeto() {
   return world;
 }
 
-TEST(PolicyTest, AHeldWorkloadBeginsAnewWhenThePolicyHoldsNobodyAnyMore) {
+TEST(PolicyTest, HeldWorkloadRestartsItsStepsWhenThePolicyCycles) {
   using When = api::ProvisioningPolicy::WhenExhausted;
   for (const bool preempted : {false, true}) {
     World world = HeldBesideAVeto();
@@ -251,7 +251,7 @@ TEST(PolicyTest, AHeldWorkloadBeginsAnewWhenThePolicyHoldsNobodyAnyMore) {
   }
 }
 
-TEST(PolicyTest, AHumanCauseRejectsAfterTheLastStepIfThePolicySaysSo) {
+TEST(PolicyTest, HumanCauseRejectsAfterTheLastStepIfConfigured) {
   for (const char* reason : {"QuotaExceeded", "ResourcePoolExhausted"}) {
     World world = ChainWorld();
     world.policy->steps.resize(1);
@@ -266,7 +266,7 @@ TEST(PolicyTest, AHumanCauseRejectsAfterTheLastStepIfThePolicySaysSo) {
   }
 }
 
-TEST(PolicyTest, AfterTheLastStepTheWorkloadIsRejectedIfThePolicySaysSo) {
+TEST(PolicyTest, ExhaustedWorkloadIsRejectedIfConfigured) {
   World world;
   world.policy = api::ProvisioningPolicy{.meta = {.name = "p"}};
   world.policy->when_exhausted = api::ProvisioningPolicy::WhenExhausted::kReject;
@@ -301,7 +301,7 @@ TEST(PolicyTest, RevokedCapacityCountsAsAnAttemptOfItsStep) {
   EXPECT_EQ(world.check().message, "Going on with step flex after step spot: Taken back.");
 }
 
-TEST(PolicyTest, CapacityIsRevokedAfterThePolicyWasMadeSmaller) {
+TEST(PolicyTest, RevokedCapacityCountsAgainstLoweredAttempts) {
   World world = ChainWorld();
   world.policy->on_revoked = api::ProvisioningPolicy::OnRevoked::kRequeue;
   world.Settle();
@@ -332,7 +332,7 @@ TEST(PolicyTest, WithoutThePolicyTheMemoryAvoidsNothing) {
 
 // The queue evicts between the memory and the check's state, or a crash loses the second write: the
 // outcome is counted once.
-TEST(PolicyTest, AFailureIsCountedOnceWhateverIsLost) {
+TEST(PolicyTest, FailureIsCountedOnceThoughItsRequestLingers) {
   World world = ChainWorld();
   world.Settle();
   world.Fail("ResourcePoolExhausted", "None.");

@@ -42,7 +42,7 @@ void PrintTo(const WindowRow& row, std::ostream* out) { *out << row.name; }
 
 class PrewarmWindowTest : public ::testing::TestWithParam<WindowRow> {};
 
-TEST_P(PrewarmWindowTest, OpensByTheScheduleLessTheLead) {
+TEST_P(PrewarmWindowTest, OpensAtTheScheduleMinusTheLead) {
   const WindowRow& row = GetParam();
   const PrewarmWindow window = WindowAt(*Morning().prewarm, TimeZone(), At(row.now));
   EXPECT_EQ(window.open, row.open);
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Table, PrewarmWindowTest,
                          }),
                          [](const auto& row) { return row.param.name; });
 
-TEST(PrewarmTest, TheLeadOfTheNextWindowChangesAnOpenOne) {
+TEST(PrewarmTest, LeadOfTheNextWindowEndsTheOpenOne) {
   api::ProvisioningPrewarm rule = *Morning().prewarm;
   rule.duration_seconds = 86400;
   const PrewarmWindow noon = WindowAt(rule, TimeZone(), At("2026-01-01T12:00:00Z"));
@@ -80,7 +80,7 @@ TEST(PrewarmTest, AScheduleThatCannotBeReadOpensNoWindow) {
 }
 
 // kube-apiserver asks this of the PodTemplate of its request.
-TEST(PrewarmTest, ItsPodsHaveAnImageAndLimitsOfDevices) {
+TEST(PrewarmTest, PodsHaveAnImageAndLimitsOfDevices) {
   const FlavorsByName flavors{{"t4", {.meta = {.name = "t4"}}}};
   const auto workload = PrewarmWorkload(Morning(), flavors);
   ASSERT_TRUE(workload);
@@ -163,7 +163,7 @@ TEST(PrewarmTest, TheWorkloadAsksForWholeNodesOfTheFlavorAtTheLowestPriority) {
   EXPECT_EQ(api::PodRequests(spec), (api::ResourceAmounts{{"nvidia.com/gpu", 1}}));
 }
 
-TEST(PrewarmTest, NodesAreKeptInTheWindowAndGivenBackWithIt) {
+TEST(PrewarmTest, NodesAreKeptInTheWindowAndReleasedAtItsEnd) {
   PrewarmWorld world;
   world.Round(At("2026-01-01T08:00:00Z"));
   world.nodes.emplace_back().meta.name = "n1";
@@ -176,7 +176,7 @@ TEST(PrewarmTest, NodesAreKeptInTheWindowAndGivenBackWithIt) {
   EXPECT_THAT(world.workloads, IsEmpty());
 }
 
-TEST(PrewarmTest, AnAdministratorsMarkIsLeftAlone) {
+TEST(PrewarmTest, AdministratorsAnnotationIsLeftAlone) {
   PrewarmWorld world;
   world.Round(At("2026-01-01T08:00:00Z"));
   world.nodes.emplace_back().meta.name = "n1";
@@ -184,7 +184,7 @@ TEST(PrewarmTest, AnAdministratorsMarkIsLeftAlone) {
   EXPECT_THAT(world.Round(At("2026-01-01T08:01:00Z")).keep, IsEmpty());
 }
 
-TEST(PrewarmTest, AnEditOfTheSizeAsksAnew) {
+TEST(PrewarmTest, EditOfTheSizeRecreatesTheWorkload) {
   PrewarmWorld world;
   world.Round(At("2026-01-01T08:00:00Z"));
   world.policy->prewarm->min_nodes = 2;
@@ -195,7 +195,7 @@ TEST(PrewarmTest, AnEditOfTheSizeAsksAnew) {
   EXPECT_EQ(world.workloads[0].spec.pod_sets.front().count, 2);
 }
 
-TEST(PrewarmTest, AnEvictedWorkloadIsMadeAnewAfterARest) {
+TEST(PrewarmTest, EvictedWorkloadIsRecreatedAfterARest) {
   PrewarmWorld world;
   world.Round(At("2026-01-01T08:00:00Z"));
   api::SetCondition(world.workloads[0].status.conditions,
@@ -226,7 +226,7 @@ void PutLease(api::Node& node, const char* until) {
   node.meta.annotations[api::kLeaseUntilAnnotation] = until;
 }
 
-TEST(PrewarmTest, NodesThatNobodyUsesGoUntilTheNextWindow) {
+TEST(PrewarmTest, IdleNodesAreReleasedUntilTheNextWindow) {
   PrewarmWorld world = IdleWorld();
   EXPECT_EQ(world.Round(At("2026-01-01T08:30:59Z")).idle, std::nullopt) << "at rest";
   EXPECT_EQ(world.Kept(), 1U);
@@ -249,7 +249,7 @@ TEST(PrewarmTest, NodesThatNobodyUsesGoUntilTheNextWindow) {
   EXPECT_TRUE(world.workloads.at(0).spec.active);
 }
 
-TEST(PrewarmTest, ALeaseOnOneNodeKeepsAll) {
+TEST(PrewarmTest, LeaseOnOneNodeKeepsAllNodes) {
   PrewarmWorld world = IdleWorld();
   world.nodes.emplace_back().meta.name = "n2";
   world.Round(At("2026-01-01T08:20:00Z"));
@@ -263,7 +263,7 @@ TEST(PrewarmTest, ALeaseOnOneNodeKeepsAll) {
   EXPECT_TRUE(world.Round(At("2026-01-01T09:20:00Z")).idle->ends);
 }
 
-TEST(PrewarmTest, AMarkOfAnEarlierWindowOrWithoutTheLimitEnds) {
+TEST(PrewarmTest, IdleMarkEndsWithItsWindowOrItsLimit) {
   PrewarmWorld world = IdleWorld();
   world.Round(At("2026-01-01T08:31:00Z"));
   ASSERT_FALSE(world.workloads.at(0).spec.active);
@@ -280,7 +280,7 @@ TEST(PrewarmTest, AMarkOfAnEarlierWindowOrWithoutTheLimitEnds) {
 }
 
 // After any crash the marks go with the window or with the policy.
-TEST(PrewarmTest, NoMarkOutlivesTheWindowWhateverCrashes) {
+TEST(PrewarmTest, NoKeptNodeOutlivesTheWindowDespiteCrashes) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);

@@ -195,7 +195,7 @@ class RaceStory {
   std::string winner_;
 };
 
-TEST(RaceStoryTest, OneWinnerWhateverComes) {
+TEST(RaceStoryTest, RandomRacesHaveOneWinner) {
   RaceStory::Tally tally;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

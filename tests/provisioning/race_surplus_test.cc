@@ -30,7 +30,7 @@ World KeepingRace() {
   return world;
 }
 
-TEST(RaceSurplusTest, NodesOfALoserAreKeptForOthersForAWhile) {
+TEST(RaceSurplusTest, LosersNodesAreKeptForTheSurplusTime) {
   World world = KeepingRace();
   world.Pass(5);
   Grant(world, 0);
@@ -52,7 +52,7 @@ TEST(RaceSurplusTest, NodesOfALoserAreKeptForOthersForAWhile) {
   EXPECT_EQ(world.memory.at("dws-prov").race_waste.node_seconds, 900) << "booked once";
 }
 
-TEST(RaceSurplusTest, ALoserThatStillWaitsIsDeletedOnlyWhileItWaits) {
+TEST(RaceSurplusTest, WaitingLoserIsDeletedAtItsKnownResourceVersion) {
   World world = KeepingRace();
   world.requests[0].meta.resource_version = "7";
   while (world.Round(0) && world.last.checks.empty()) world.Round();
@@ -94,7 +94,7 @@ TEST(RaceSurplusTest, SurplusServesNoLaterAttemptOfItsWorkload) {
 }
 
 // The loser goes before the failure is counted, or between the count and its consequence.
-TEST(RaceSurplusTest, ALoserThatGoesHidesNoFailure) {
+TEST(RaceSurplusTest, DeletedLoserDoesNotHideTheWinnersFailure) {
   for (const bool goes_first : {true, false}) {
     World world = RevokedWinner();
     if (goes_first) world.requests.at(1).meta.deletion_timestamp = world.now;
@@ -106,7 +106,7 @@ TEST(RaceSurplusTest, ALoserThatGoesHidesNoFailure) {
   }
 }
 
-TEST(RaceSurplusTest, TheStepOfTheWinnerCountsWhileSurplusIsKept) {
+TEST(RaceSurplusTest, RevocationCountsAgainstTheWinnersStep) {
   World world = StepRace();
   world.policy->race->keep_surplus_seconds = 300;
   world.policy->on_revoked = api::ProvisioningPolicy::OnRevoked::kRequeue;

@@ -59,7 +59,7 @@ TEST(RaceTest, TheFirstGrantWinsThenTheCheaperThenTheLowerAttempt) {
 }
 
 // Another request without the race's mark would take the place of the one that waits.
-TEST(RaceTest, ARequestFromBeforeTheRaceWaitsAlone) {
+TEST(RaceTest, RequestCreatedBeforeTheRaceWaitsAlone) {
   World world = ZoneRace();
   world.policy->race.reset();
   world.Settle();
@@ -74,7 +74,7 @@ TEST(RaceTest, ARequestFromBeforeTheRaceWaitsAlone) {
   EXPECT_EQ(Mark(world.requests[0], api::kRaceAnnotation), "2");
 }
 
-TEST(RaceTest, TheNextRequestIsMadeWhenTheFirstHasWaited) {
+TEST(RaceTest, NextRequestIsCreatedAfterTheFirstHasWaited) {
   World world = ZoneRace();
   world.Settle();
   EXPECT_THAT(world.RequestNames(), ElementsAre(Asked(1)));
@@ -95,7 +95,7 @@ TEST(RaceTest, TheNextRequestIsMadeWhenTheFirstHasWaited) {
   EXPECT_EQ(world.memory_writes, 0) << "the requests are the memory";
 }
 
-TEST(RaceTest, AnEasyCaseMakesOneRequest) {
+TEST(RaceTest, EarlyGrantNeedsOneRequest) {
   World world = ZoneRace();
   world.Settle();
   world.Pass(100);
@@ -107,7 +107,7 @@ TEST(RaceTest, AnEasyCaseMakesOneRequest) {
   EXPECT_THAT(world.RequestNames(), ElementsAre(Asked(1)));
 }
 
-TEST(RaceTest, TheWinnerStartsThePodsAndTheLoserGoesInTheSamePass) {
+TEST(RaceTest, WinnerStartsThePodsAndTheLoserIsDeletedInOnePass) {
   World world = ZoneRace();
   world.Settle();
   world.Pass(120);
@@ -124,7 +124,7 @@ TEST(RaceTest, TheWinnerStartsThePodsAndTheLoserGoesInTheSamePass) {
   EXPECT_EQ(world.memory["dws-prov"].race_waste, api::ProvisioningMemory::RaceWaste{});
 }
 
-TEST(RaceTest, ALoserWhoseNodesCameIsDeletedAndItsWasteIsToldOnce) {
+TEST(RaceTest, GrantedLoserIsDeletedAndItsWasteReportedOnce) {
   World world = ZoneRace();
   world.Settle();
   world.Pass(120);
@@ -146,7 +146,7 @@ TEST(RaceTest, ALoserWhoseNodesCameIsDeletedAndItsWasteIsToldOnce) {
                                   "wasted"));
 }
 
-TEST(RaceTest, AGrantAfterTheDecisionChangesNothing) {
+TEST(RaceTest, GrantAfterTheDecisionChangesNothing) {
   World world = ZoneRace();
   world.Settle();
   world.Pass(120);
@@ -163,7 +163,7 @@ TEST(RaceTest, AGrantAfterTheDecisionChangesNothing) {
   EXPECT_GT(world.memory.at("dws-prov").race_waste.node_seconds, 0);
 }
 
-TEST(RaceTest, WithoutItsWinnerAReadyCheckTakesNoLoser) {
+TEST(RaceTest, ReadyCheckWithoutItsWinnerTakesNoLoser) {
   World world = ZoneRace();
   world.Settle();
   world.Pass(120);
@@ -176,7 +176,7 @@ TEST(RaceTest, WithoutItsWinnerAReadyCheckTakesNoLoser) {
   EXPECT_EQ(world.check().state, api::CheckState::kReady);
 }
 
-TEST(RaceTest, AFailureMakesRoomForTheNextZone) {
+TEST(RaceTest, FailedRequestIsReplacedByTheNextZone) {
   World world = ZoneRace();
   world.Settle();
   world.Pass(120);
@@ -191,7 +191,7 @@ TEST(RaceTest, AFailureMakesRoomForTheNextZone) {
   EXPECT_THAT(world.RequestNames(), ElementsAre(Asked(3)));
 }
 
-TEST(RaceTest, WhenAllFailEachCountsAndTheTimeOnce) {
+TEST(RaceTest, LostRaceCountsEachAttemptAndTheTimeOnce) {
   World world = ZoneRace();
   world.Settle();
   world.Pass(120);
@@ -211,7 +211,7 @@ TEST(RaceTest, WhenAllFailEachCountsAndTheTimeOnce) {
   EXPECT_EQ(world.check().message, "Retrying after step gpu: zone c: None.");
 }
 
-TEST(RaceTest, ARaceHasTheWaitingTimeOfItsStepOnce) {
+TEST(RaceTest, RequestsOfARaceShareTheWaitingTimeOfTheStep) {
   World world = ZoneRace();
   world.policy->max_wait_seconds = 900;
   world.policy->when_exhausted = api::ProvisioningPolicy::WhenExhausted::kReject;
@@ -242,7 +242,7 @@ TEST(RaceTest, TheAttemptsOfAStepBoundItsRace) {
   EXPECT_THAT(world.requests, SizeIs(1));
 }
 
-TEST(RaceTest, StepsRaceEachWithItsClass) {
+TEST(RaceTest, StepsRaceWithTheirOwnClasses) {
   World world = StepRace();
   world.Settle();
   world.Pass(120);
@@ -275,7 +275,7 @@ TEST(RaceTest, EachStepOfALostRaceCounts) {
   EXPECT_EQ(memory.steps.at("cheap").waited_seconds, 30);
 }
 
-TEST(RaceTest, AStepCountsNoMoreTimeThanItHas) {
+TEST(RaceTest, StepCountsAtMostItsWaitingTime) {
   World world = StepRace();
   world.policy->steps.front().max_wait_seconds = 300;
   world.Settle();
@@ -346,7 +346,7 @@ TEST(RaceTest, QueuedProvisioningSearchesInAllZonesWithOneRequest) {
   }
 }
 
-TEST(RaceTest, ZonesThatCameInVainAreTold) {
+TEST(RaceTest, OverprovisionedZonesEmitAnEvent) {
   World world = ZoneRace();
   world.policy->steps.front().zones.clear();
   world.Settle();

@@ -109,7 +109,7 @@ class Story {
   std::int32_t last_attempt_ = 0;
 };
 
-TEST(RandomStoryTest, TheRulesHold) {
+TEST(RandomStoryTest, RandomStoriesKeepTheRules) {
   Story::Tally tally;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -73,7 +73,7 @@ TEST_F(ReactiveBudgetTest, ARaisedBudgetTakesEffectAtOnce) {
   EXPECT_EQ(Spent(), 12 * kDollarInNanos);
 }
 
-TEST_F(ReactiveBudgetTest, AnAttemptInVainGivesItsChargeBack) {
+TEST_F(ReactiveBudgetTest, FailedAttemptReleasesItsCharge) {
   ReactiveWorld& world = worlds_[0];
   world.Start();
   world.NoRoom(0);
@@ -102,7 +102,7 @@ TEST_F(ReactiveBudgetTest, NodesThatCameStayCharged) {
   EXPECT_EQ(Spent(), 4 * kDollarInNanos) << "the second start ended without nodes";
 }
 
-TEST_F(ReactiveBudgetTest, NodesOfAJobThatEndedBeforeAnybodyLookedStayCharged) {
+TEST_F(ReactiveBudgetTest, NodesOfAJobThatEndedUnseenStayCharged) {
   ReactiveWorld& world = worlds_[0];
   world.Start();
   for (const std::size_t at : {0U, 1U}) {
@@ -114,7 +114,7 @@ TEST_F(ReactiveBudgetTest, NodesOfAJobThatEndedBeforeAnybodyLookedStayCharged) {
   EXPECT_EQ(Spent(), 4 * kDollarInNanos);
 }
 
-TEST_F(ReactiveBudgetTest, QuotaThatIsLostBeforeNodesComeGivesTheChargeBack) {
+TEST_F(ReactiveBudgetTest, EvictionBeforeNodesArriveReleasesTheCharge) {
   ReactiveWorld& world = worlds_[0];
   world.Start();
   world.SetCondition(api::kEvicted, ConditionStatus::kTrue);
@@ -122,7 +122,7 @@ TEST_F(ReactiveBudgetTest, QuotaThatIsLostBeforeNodesComeGivesTheChargeBack) {
   EXPECT_EQ(Spent(), 0);
 }
 
-TEST_F(ReactiveBudgetTest, ACrashAfterTheChargeChargesOnce) {
+TEST_F(ReactiveBudgetTest, CrashAfterTheChargeChargesOnce) {
   ReactiveWorld& world = worlds_[0];
   world.crashes = true;
   world.GiveQuota("low");
@@ -135,7 +135,7 @@ TEST_F(ReactiveBudgetTest, ACrashAfterTheChargeChargesOnce) {
   EXPECT_EQ(Spent(), 4 * kDollarInNanos);
 }
 
-TEST_F(ReactiveBudgetTest, WarnStartsAllTheSameAndSaysSo) {
+TEST_F(ReactiveBudgetTest, WarnStartsAboveTheBudgetAndEmitsAnEvent) {
   for (ReactiveWorld& each : worlds_) {
     each.policy->budget_action = api::ProvisioningPolicy::BudgetAction::kWarn;
     each.Start();
@@ -152,7 +152,7 @@ TEST_F(ReactiveBudgetTest, WithoutABudgetNothingIsCharged) {
   EXPECT_THAT(spend_.Of(kTeamQueue), IsEmpty());
 }
 
-TEST_F(ReactiveBudgetTest, ABudgetThatIsSetOnTheNextDayChargesNoEarlierStart) {
+TEST_F(ReactiveBudgetTest, LaterBudgetDoesNotChargeAnEarlierStart) {
   ReactiveWorld& world = worlds_[0];
   world.policy->max_cost_per_day.reset();
   world.Start();

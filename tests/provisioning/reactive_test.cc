@@ -33,7 +33,7 @@ TEST(ReactiveTest, PodsMayStartAtOnce) {
   EXPECT_THAT(world.events, ElementsAre(HasSubstr("from Pending to Ready")));
 }
 
-TEST(ReactiveTest, ACheckWhosePolicyIsMissingWaits) {
+TEST(ReactiveTest, InactiveCheckStaysPending) {
   ReactiveWorld world;
   world.active = false;
   world.GiveQuota("low");
@@ -42,7 +42,7 @@ TEST(ReactiveTest, ACheckWhosePolicyIsMissingWaits) {
   EXPECT_EQ(world.check().message, "the check is not active");
 }
 
-TEST(ReactiveTest, TheCauseIsToldWhilePodsWaitAndForgottenAfterwards) {
+TEST(ReactiveTest, MessageNamesTheCauseWhilePodsWait) {
   ReactiveWorld world;
   world.Start();
   world.NoRoom(0);
@@ -64,7 +64,7 @@ TEST(ReactiveTest, TheCauseIsToldWhilePodsWaitAndForgottenAfterwards) {
   EXPECT_EQ(world.last.next_wake, std::nullopt);
 }
 
-TEST(ReactiveTest, WithoutAPolicyPodsWaitForAQuarterOfAnHour) {
+TEST(ReactiveTest, WithoutAPolicyPodsWaitForFifteenMinutes) {
   ReactiveWorld world;
   world.Start();
   world.NoRoom(1);
@@ -78,7 +78,7 @@ TEST(ReactiveTest, WithoutAPolicyPodsWaitForAQuarterOfAnHour) {
   EXPECT_EQ(world.avoided(), "");
 }
 
-TEST(ReactiveTest, AStepThatBringsNoNodesIsLeftForTheNextFlavor) {
+TEST(ReactiveTest, StepWithoutNodesIsFollowedByTheNextFlavor) {
   ReactiveWorld world;
   world.UseChain();
   world.Start("low");
@@ -100,7 +100,7 @@ TEST(ReactiveTest, AStepThatBringsNoNodesIsLeftForTheNextFlavor) {
   EXPECT_EQ(world.avoided(), "");
 }
 
-TEST(ReactiveTest, EvictionsCountAndTheLastOneMovesTheJobOn) {
+TEST(ReactiveTest, EvictionsCountAndTheLastOneLeadsToTheNextStep) {
   ReactiveWorld world;
   world.UseChain();
   world.Start("low");
@@ -127,7 +127,7 @@ TEST(ReactiveTest, EvictionsCountAndTheLastOneMovesTheJobOn) {
   EXPECT_EQ(world.memory.at("nodes").steps.at("low").attempts, 2);
 }
 
-TEST(ReactiveTest, OtherEndsOfPodsDoNotCount) {
+TEST(ReactiveTest, PodsEndedForOtherReasonsDoNotCount) {
   for (const char* reason : {"PreemptionByScheduler", "finished", "Reject"}) {
     ReactiveWorld world;
     world.UseChain();
@@ -145,7 +145,7 @@ TEST(ReactiveTest, OtherEndsOfPodsDoNotCount) {
   }
 }
 
-TEST(ReactiveTest, AnEvictionForAnotherCauseDrawsNoConsequence) {
+TEST(ReactiveTest, StoredFailureIsNotAppliedAfterAnotherEviction) {
   ReactiveWorld world;
   world.UseChain();
   world.Start("low");
@@ -163,7 +163,7 @@ TEST(ReactiveTest, AnEvictionForAnotherCauseDrawsNoConsequence) {
   EXPECT_EQ(world.check().state, CheckState::kReady);
 }
 
-TEST(ReactiveTest, WhatOneWorkloadLearnsTheNextOneKnows) {
+TEST(ReactiveTest, WorkloadsShareOutcomesOfSteps) {
   ReactiveWorld first;
   first.UseChain();
   first.stock.emplace();
@@ -196,7 +196,7 @@ TEST(ReactiveTest, WhatOneWorkloadLearnsTheNextOneKnows) {
   EXPECT_EQ(known.front().strikes, 0);
 }
 
-TEST(ReactiveTest, WhatNeverFitsIsRejected) {
+TEST(ReactiveTest, WorkloadThatNeverFitsIsRejected) {
   ReactiveWorld world;
   world.UseChain();
   for (api::ProvisioningStep& step : world.policy->steps) {
@@ -208,7 +208,7 @@ TEST(ReactiveTest, WhatNeverFitsIsRejected) {
   EXPECT_THAT(world.check().message, HasSubstr("needs 2 nodes, pool pool has at most 1"));
 }
 
-TEST(ReactiveTest, APolicyProtectsThePodsAndAnEarlyExpiryIsTold) {
+TEST(ReactiveTest, PolicyProtectsPodsAndReportsAnEarlyExpiry) {
   api::KarpenterNodePool pool;
   pool.meta.name = "g4";
   pool.expire_after = std::chrono::hours(2);
@@ -235,7 +235,7 @@ TEST(ReactiveTest, APolicyProtectsThePodsAndAnEarlyExpiryIsTold) {
   }
 }
 
-TEST(ReactiveTest, AnEarlyExpiryIsToldOnceWhereTheNodePoolIsSeenLater) {
+TEST(ReactiveTest, EarlyExpiryOfALaterNodePoolIsReportedOnce) {
   ReactiveWorld world;
   world.UseChain();
   world.job_deadline = 3 * 3600;
@@ -259,7 +259,7 @@ TEST(ReactiveTest, AnEarlyExpiryIsToldOnceWhereTheNodePoolIsSeenLater) {
             1);
 }
 
-TEST(ReactiveTest, APoolThatMovesPodsIsToldWhereNothingProtectsThem) {
+TEST(ReactiveTest, PoolThatMovesUnprotectedPodsIsReported) {
   enum class Protection { kNone, kPolicy, kPods, kBudget };
   for (const Protection by :
        {Protection::kNone, Protection::kPolicy, Protection::kPods, Protection::kBudget}) {
@@ -333,7 +333,7 @@ TEST(ReactiveTest, AStepThatIsExpectedToWaitLongIsPassedOver) {
   EXPECT_EQ(world.check().state, CheckState::kReady);
 }
 
-TEST(ReactiveTest, AStepIsPassedOverForNoLongerThanTheGain) {
+TEST(ReactiveTest, StepIsSkippedNoLongerThanTheGain) {
   ReactiveWorld world = SlowWorld();
   world.GiveQuota("low");
   world.Settle();
@@ -345,14 +345,14 @@ TEST(ReactiveTest, AStepIsPassedOverForNoLongerThanTheGain) {
   EXPECT_EQ(world.check().state, CheckState::kReady);
 }
 
-TEST(ReactiveTest, ASlowStepIsBetterThanNone) {
+TEST(ReactiveTest, SlowStepIsUsedIfNoOtherIsLeft) {
   ReactiveWorld world = SlowWorld();
   world.memory["nodes"].steps["demand"].over = true;
   world.Start("low");
   EXPECT_EQ(world.avoided(), "demand");
 }
 
-TEST(ReactiveTest, AJobIsNotLetStartWhereItsNodePoolDoesNotExist) {
+TEST(ReactiveTest, JobDoesNotStartWithoutItsNodePool) {
   ReactiveWorld world;
   world.UseChain();
   world.has_karpenter = true;
@@ -373,7 +373,7 @@ TEST(ReactiveTest, AJobIsNotLetStartWhereItsNodePoolDoesNotExist) {
 }
 
 // Nodes that Karpenter did not make may serve such pods.
-TEST(ReactiveTest, ALimitHoldsNoJobThatTheNodePoolDoesNotBind) {
+TEST(ReactiveTest, LimitOfAnUnselectedNodePoolHoldsNoJob) {
   ReactiveWorld world;
   world.has_karpenter = true;
   api::KarpenterNodePool pool{.meta = {.name = "g4"}};

@@ -13,7 +13,7 @@ using testing::kTrue;
 using testing::Pr;
 using testing::World;
 
-TEST(RetryTest, BacksOffFromTheFailureAndTriesAgain) {
+TEST(RetryTest, RetriesWithADoublingBackoff) {
   World world;
   const int want_delay[] = {60, 120, 240};
   for (int attempt = 1; attempt <= 3; ++attempt) {
@@ -75,7 +75,7 @@ TEST(RetryTest, BackoffIsBoundedAndCountsFromTheFailure) {
   EXPECT_EQ(world.check().requeue_after_seconds, 70);
 }
 
-TEST(RetryTest, AFailureIsCountedOnceThoughItsRequestLingers) {
+TEST(RetryTest, FailureIsCountedOnceThoughItsRequestLingers) {
   World world;
   world.Settle();
   world.Fail();
@@ -88,7 +88,7 @@ TEST(RetryTest, AFailureIsCountedOnceThoughItsRequestLingers) {
   EXPECT_THAT(world.RequestNames(), ElementsAre(Pr(2)));
 }
 
-TEST(RetryTest, AHealthyRequestOutlivesALossOfItsConfig) {
+TEST(RetryTest, RequestSurvivesALossOfItsConfig) {
   World world;
   world.check().retry_count = 1;
   world.Settle();
@@ -141,7 +141,7 @@ TEST(RetryTest, ARequestDeletedByHandIsMadeAgainAsTheNextAttempt) {
   EXPECT_FALSE(world.check().retry_count.has_value()) << "no failure";
 }
 
-TEST(RetryTest, AConfigChangeAsksAnewButLeavesWhatRuns) {
+TEST(RetryTest, ChangedConfigReplacesAWaitingRequestOnly) {
   World world;
   world.Settle();
   world.config.parameters = {{"maxRunDurationSeconds", "600"}};
@@ -155,7 +155,7 @@ TEST(RetryTest, AConfigChangeAsksAnewButLeavesWhatRuns) {
   EXPECT_EQ(world.Settle(), 0);
 }
 
-TEST(RetryTest, LosingQuotaOrTheJobCancelsTheRequest) {
+TEST(RetryTest, DeactivationOrDeletionCancelsTheRequest) {
   for (const bool deactivated : {true, false}) {
     World world;
     world.Settle();
@@ -170,7 +170,7 @@ TEST(RetryTest, LosingQuotaOrTheJobCancelsTheRequest) {
   }
 }
 
-TEST(RetryTest, MissingTemplatesAreOurSlipAndNotCounted) {
+TEST(RetryTest, MissingTemplatesAreRetriedWithoutCounting) {
   World world;
   world.Settle();
   world.templates.clear();
@@ -188,7 +188,7 @@ TEST(RetryTest, MissingTemplatesAreOurSlipAndNotCounted) {
   EXPECT_EQ(world.check().state, api::CheckState::kRetry) << "not for ever";
 }
 
-TEST(RetryTest, ATemplateDeletedWhileWaitingIsMadeAgain) {
+TEST(RetryTest, DeletedTemplateIsCreatedAgain) {
   World world;
   world.Settle();
   world.Answer("Accepted", api::ConditionStatus::kFalse, "MissingPodTemplates", "will fail soon");

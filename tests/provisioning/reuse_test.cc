@@ -56,7 +56,7 @@ class ReuseTest : public ::testing::Test {
   World world_;
 };
 
-TEST_F(ReuseTest, AnIdleNodeIsLeasedAndThePodsAreSentThere) {
+TEST_F(ReuseTest, IdleNodeIsLeasedAndSelectedByThePods) {
   cluster_.Add("n1", "old");
   ExpectReuses("reusing 1 idle node");
   EXPECT_THAT(Log(), ElementsAre("lease n1"));
@@ -80,7 +80,7 @@ TEST_F(ReuseTest, WithoutTheRuleNothingIsReused) {
   ExpectAsks();
 }
 
-TEST_F(ReuseTest, NodesThatDoNotCount) {
+TEST_F(ReuseTest, UnfitNodesAreNotLeased) {
   struct UnfitNode {
     const char* why;
     std::function<void(Cluster&, api::Node&)> make;
@@ -122,7 +122,7 @@ TEST_F(ReuseTest, NodesThatDoNotCount) {
   }
 }
 
-TEST_F(ReuseTest, NodesThatCountAllTheSame) {
+TEST_F(ReuseTest, NodesWithExpiredLeasesOrSoftTaintsAreLeased) {
   struct FitNode {
     const char* why;
     std::function<void(api::Node&)> make;
@@ -161,7 +161,7 @@ TEST_F(ReuseTest, NodesThatCountAllTheSame) {
   }
 }
 
-TEST_F(ReuseTest, TheRunOfTheJobHasToFitIntoTheLifeOfTheNode) {
+TEST_F(ReuseTest, RunOfTheJobMustEndBeforeTheNode) {
   world_.job_deadline = 7200;
   api::Node& node = cluster_.Add("n1");
   node.meta.annotations[api::kGkeNodeEndAnnotation] =
@@ -177,7 +177,7 @@ TEST_F(ReuseTest, TheRunOfTheJobHasToFitIntoTheLifeOfTheNode) {
             FormatTime(world_.now + std::chrono::seconds(7500)));
 }
 
-TEST_F(ReuseTest, AllPodsOrNone) {
+TEST_F(ReuseTest, NodesAreLeasedForAllPodsOrNone) {
   Resize(3);
   cluster_.Add("n1");
   cluster_.Add("n2");
@@ -193,7 +193,7 @@ TEST_F(ReuseTest, SeveralPodsShareANode) {
   ExpectReuses("reusing 2 idle nodes");
 }
 
-TEST_F(ReuseTest, AWholeSetComesBeforeOtherNodes) {
+TEST_F(ReuseTest, WholeSetIsLeasedBeforeOtherNodes) {
   Resize(2);
   cluster_.Add("a");
   cluster_.Add("b1", "b");
@@ -202,7 +202,7 @@ TEST_F(ReuseTest, AWholeSetComesBeforeOtherNodes) {
   EXPECT_THAT(Log(), ElementsAre("lease b1", "lease b2"));
 }
 
-TEST_F(ReuseTest, ASetStaysTogetherForALargerGangThatWaits) {
+TEST_F(ReuseTest, SetIsKeptForALargerWaitingGang) {
   for (const char* name : {"s1", "s2", "s3"}) cluster_.Add(name, "set");
   World gang;
   gang.workload.meta.uid = "gang";
@@ -215,7 +215,7 @@ TEST_F(ReuseTest, ASetStaysTogetherForALargerGangThatWaits) {
   ExpectReuses("reusing 1 idle node");
 }
 
-TEST_F(ReuseTest, AGangThatCannotUseTheSetKeepsNobodyAway) {
+TEST_F(ReuseTest, SetIsLeasedIfTheWaitingGangCannotUseIt) {
   for (const char* name : {"s1", "s2"}) cluster_.Add(name, "set");
   World gang;
   gang.workload.spec.pod_sets = {};
@@ -227,7 +227,7 @@ TEST_F(ReuseTest, AGangThatCannotUseTheSetKeepsNobodyAway) {
   ExpectReuses("reusing 1 idle node");
 }
 
-TEST_F(ReuseTest, TheLargerGangItselfGetsTheSet) {
+TEST_F(ReuseTest, LargerGangLeasesTheWholeSet) {
   for (const char* name : {"s1", "s2", "s3"}) cluster_.Add(name, "set");
   Resize(3);
   World other;  // a world of the same size
@@ -237,7 +237,7 @@ TEST_F(ReuseTest, TheLargerGangItselfGetsTheSet) {
   ExpectReuses("reusing 3 idle nodes");
 }
 
-TEST_F(ReuseTest, OfTwoDecidersOneGetsTheNode) {
+TEST_F(ReuseTest, OnlyOneOfTwoDecisionsLeasesTheNode) {
   cluster_.Add("n1");
   World other;
   other.workload.meta = {.namespace_name = "default", .name = "other", .uid = "other-uid"};
@@ -276,7 +276,7 @@ TEST_F(ReuseTest, ALeaseIsRenewedWhileTheJobRunsAndReleasedAtItsEnd) {
   EXPECT_EQ(world_.workload.meta.annotations.count(api::kExpiresAtAnnotation), 0U);
 }
 
-TEST_F(ReuseTest, ANodeThatGoesBeforeTheStartIsReplaced) {
+TEST_F(ReuseTest, NodeLostBeforeTheStartIsReplacedByARequest) {
   cluster_.Add("n1");
   world_.Settle();
   ASSERT_EQ(world_.check().state, CheckState::kReady);
@@ -285,7 +285,7 @@ TEST_F(ReuseTest, ANodeThatGoesBeforeTheStartIsReplaced) {
   EXPECT_THAT(world_.check().pod_set_updates, IsEmpty());
 }
 
-TEST_F(ReuseTest, AWorkloadThatIsPlacedByTopologyAsksForCapacity) {
+TEST_F(ReuseTest, WorkloadWithATopologyRequestReusesNoNode) {
   cluster_.Add("n1");
   api::PodSet pods = world_.workload.spec.pod_sets[0];
   pods.topology_request = api::TopologyRequest{.required = "rack"};
@@ -429,7 +429,7 @@ class LeaseStory {
   std::vector<World> worlds_;
 };
 
-TEST(LeaseStoryTest, NoNodeHasTwoUsersAndNoLeaseLeaks) {
+TEST(LeaseStoryTest, NoNodeHasTwoLeasesAndNoLeaseLeaks) {
   LeaseStory::Tally tally;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -19,7 +19,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using testing::World;
 
-TEST(RunDurationTest, TheAskedRunAddsMarginAndBootWithinItsBounds) {
+TEST(RunDurationTest, RequestedRunAddsMarginAndBootWithinItsBounds) {
   struct Row {
     std::int64_t expected;
     std::int32_t margin;
@@ -50,7 +50,7 @@ const std::string& RunOf(const World& world) {
   return world.requests.front().parameters.at("maxRunDurationSeconds");
 }
 
-TEST(RunDurationTest, TheDeadlineOfTheJobIsAskedFor) {
+TEST(RunDurationTest, ActiveDeadlineOfTheJobIsRequested) {
   World world = Timed();
   world.job_deadline = 3000;
   world.Settle();
@@ -65,7 +65,7 @@ TEST(RunDurationTest, TheMaximumExecutionTimeComesFirst) {
   EXPECT_EQ(RunOf(world), "1500");
 }
 
-TEST(RunDurationTest, WhatIsWrittenHasPrecedence) {
+TEST(RunDurationTest, ExplicitParameterHasPrecedence) {
   World world = Timed();
   world.job_deadline = 3000;
   world.config.parameters = {{"maxRunDurationSeconds", "5000"}};
@@ -78,7 +78,7 @@ TEST(RunDurationTest, WhatIsWrittenHasPrecedence) {
   EXPECT_EQ(RunOf(annotated), "700");
 }
 
-TEST(RunDurationTest, NothingIsAskedWithoutASourceAPolicyOrAClassThatKnowsTheParameter) {
+TEST(RunDurationTest, NoRunIsRequestedWithoutSourcePolicyOrSupportingClass) {
   World unknown = Timed();
   World other_class = Timed();
   other_class.job_deadline = 3000;
@@ -96,7 +96,7 @@ TEST(RunDurationTest, NothingIsAskedWithoutASourceAPolicyOrAClassThatKnowsThePar
   }
 }
 
-TEST(ExpiryGuardTest, TheEndIsToldOnceAQuarterOfAnHourBefore) {
+TEST(ExpiryGuardTest, EmitsOneEventFifteenMinutesBeforeTheEnd) {
   World world = Timed();
   world.job_deadline = 3000;
   world.Settle();
@@ -123,7 +123,7 @@ TEST(ExpiryGuardTest, TheEndIsToldOnceAQuarterOfAnHourBefore) {
   EXPECT_EQ(world.workload.meta.annotations.count(api::kExpiresAtAnnotation), 0U);
 }
 
-TEST(ExpiryGuardTest, APolicyMayEndTheRunBeforeTheCloudDoes) {
+TEST(ExpiryGuardTest, PolicyEndsTheRunBeforeTheCloudDoes) {
   World world = Timed();
   world.config.parameters = {{"maxRunDurationSeconds", "1000"}};
   world.policy->evict_before_seconds = 120;
@@ -146,7 +146,7 @@ TEST(ExpiryGuardTest, APolicyMayEndTheRunBeforeTheCloudDoes) {
 }
 
 // World::Settle fails where the memory is written again and again.
-TEST(ExpiryGuardTest, APolicyThatHoldsEndsTheRunFirst) {
+TEST(ExpiryGuardTest, HoldingPolicyEndsTheRunThenHoldsTheWorkload) {
   World world = Timed();
   world.config.parameters = {{"maxRunDurationSeconds", "1000"}};
   world.policy->evict_before_seconds = 120;
@@ -173,7 +173,7 @@ TEST(ExpiryGuardTest, APolicyThatHoldsEndsTheRunFirst) {
   EXPECT_THAT(world.RequestNames(), ElementsAre(testing::Pr(2)));
 }
 
-TEST(ExpiryGuardTest, WithoutAPolicyNothingIsWritten) {
+TEST(ExpiryGuardTest, WithoutAPolicyWritesNoMemory) {
   World world = Timed();
   world.policy.reset();
   world.config.parameters = {{"maxRunDurationSeconds", "1000"}};
@@ -213,14 +213,14 @@ TEST(BudgetTest, AJobAboveTheBudgetWaitsUntilTheBudgetIsRaised) {
   EXPECT_THAT(world.requests, SizeIs(1));
 }
 
-TEST(BudgetTest, PodsThatShareANodePayForOne) {
+TEST(BudgetTest, PodsThatShareANodeCostOneNode) {
   World world = Dear();
   world.policy->steps[0].pool = {.name = "p", .max_nodes = 4, .node = {{"nvidia.com/gpu", 2}}};
   world.Settle();
   EXPECT_THAT(world.requests, SizeIs(1)) << world.check().message;
 }
 
-TEST(BudgetTest, TheRunOfTheRequestCountsWhereNoOtherIsKnown) {
+TEST(BudgetTest, RequestedRunCountsIfTheJobHasNoDeadline) {
   World world = Dear();
   world.job_deadline.reset();
   world.config.parameters = {{"maxRunDurationSeconds", "7200"}};

@@ -32,7 +32,7 @@ api::Workload FinishedRun(const std::string& job, std::int64_t run_seconds,
   return workload;
 }
 
-TEST(RunHistoryTest, NamesWithoutTheirCounters) {
+TEST(RunHistoryTest, StemOfANameLeavesOutItsCounter) {
   const struct {
     const char* name;
     const char* stem;
@@ -48,7 +48,7 @@ TEST(RunHistoryTest, NamesWithoutTheirCounters) {
   for (const auto& row : rows) EXPECT_EQ(RunStemOf(row.name), row.stem) << row.name;
 }
 
-TEST(RunHistoryTest, NinetyNineOfAHundredRunsAreNotLonger) {
+TEST(RunHistoryTest, ExpectsTheLongestOfEnoughSuccessfulRuns) {
   RunHistory history;
   for (int at = 1; at <= 19; ++at) history.Add(FinishedRun("train-" + std::to_string(at), at));
   EXPECT_FALSE(history.Expected(FinishedRun("train-99", 0))) << "too few";
@@ -75,7 +75,7 @@ TEST(RunHistoryTest, TheOldestPlacesAreForgotten) {
   EXPECT_EQ(history.Expected(FinishedRun("last", 0)), 9);
 }
 
-TEST(RunHistoryTest, ThePolicySaysWhetherItCounts) {
+TEST(RunHistoryTest, PolicyDecidesWhetherHistoryCounts) {
   using Source = api::ProvisioningRunDuration::Source;
   api::ProvisioningPolicy policy;
   api::Workload workload;
@@ -93,7 +93,7 @@ TEST(RunHistoryTest, ThePolicySaysWhetherItCounts) {
 }
 
 // Otherwise a budget would keep the first runs from ever being made.
-TEST(RunHistoryTest, ACostIsKnownBeforeEnoughRunsAre) {
+TEST(RunHistoryTest, CostUsesTheMaximumRunWithoutHistory) {
   World world;
   world.policy.emplace();
   world.policy->run_duration.emplace().source = api::ProvisioningRunDuration::Source::kHistory;
@@ -107,7 +107,7 @@ TEST(RunHistoryTest, ACostIsKnownBeforeEnoughRunsAre) {
   EXPECT_EQ(cost->seconds, 7200);
 }
 
-TEST(RunHistoryTest, TheRequestAsksForTheRunOfEarlierJobs) {
+TEST(RunHistoryTest, RequestedRunFollowsEarlierJobs) {
   World world;
   world.config.provisioning_class_name = api::kQueuedProvisioningClass;
   world.policy.emplace();

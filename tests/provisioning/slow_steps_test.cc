@@ -75,7 +75,7 @@ struct SlowRow {
   bool passed_over;
 };
 
-TEST(SlowStepsTest, OnlyAGainThatIsLargeEnoughAndFreshCounts) {
+TEST(SlowStepsTest, OnlyALargeEnoughAndFreshGainCounts) {
   const std::vector<SlowRow> rows{
       {"slower by an hour", kSlowWait, 60, 100, 600, true},
       {"slower by less than the gain", 500, 60, 100, 600, false},
@@ -95,7 +95,7 @@ TEST(SlowStepsTest, OnlyAGainThatIsLargeEnoughAndFreshCounts) {
   EXPECT_THAT(VetoesIn(world), IsEmpty()) << "nothing is known of the step itself";
 }
 
-TEST(SlowStepsTest, TheFollowingStepIsTheNextThatMayAsk) {
+TEST(SlowStepsTest, SlowStepIsComparedWithTheNextAllowedStep) {
   World world = Chain();
   Granted(world, "flex", 20, kSlowWait, 60);
   Granted(world, "demand", 20, 50, 60);
@@ -110,7 +110,7 @@ TEST(SlowStepsTest, TheFollowingStepIsTheNextThatMayAsk) {
   EXPECT_FALSE(VetoesIn(world).contains("demand"));
 }
 
-TEST(SlowStepsTest, TheWorkloadGoesOnAndComesBackWhenTheQuickStepsAreUsedUp) {
+TEST(SlowStepsTest, SkippedSlowStepIsUsedWhenQuickStepsAreExhausted) {
   World world = Chain();
   world.policy->steps.pop_back();
   world.policy->steps[1].max_attempts = 1;
@@ -141,7 +141,7 @@ TEST(SlowStepsTest, TheWorkloadGoesOnAndComesBackWhenTheQuickStepsAreUsedUp) {
 }
 
 // A queue without the flavor of the quick step, or whose quota of it is used for days.
-TEST(SlowStepsTest, AStepIsPassedOverForNoLongerThanTheGain) {
+TEST(SlowStepsTest, StepIsSkippedNoLongerThanTheGain) {
   World world = Chain();
   Granted(world, "flex", 20, kSlowWait, 60);
   Granted(world, "spot", 20, 100, 60);
@@ -167,7 +167,7 @@ TEST(SlowStepsTest, AStepIsPassedOverForNoLongerThanTheGain) {
   EXPECT_EQ(world.avoided(), "flex");
 }
 
-TEST(SlowStepsTest, AFailedRequestGoesOnWithTheQuickStep) {
+TEST(SlowStepsTest, FailedRequestIsFollowedByTheQuickStep) {
   World world = Chain();
   std::swap(world.policy->steps[0], world.policy->steps[1]);  // spot, flex, demand
   world.policy->steps[0].max_wait_seconds = 100;
@@ -188,7 +188,7 @@ TEST(SlowStepsTest, AFailedRequestGoesOnWithTheQuickStep) {
   EXPECT_EQ(world.avoided(), "flex,spot") << "nothing is written while the request waits";
 }
 
-TEST(SlowStepsTest, ARequestThatExistsIsNotEnded) {
+TEST(SlowStepsTest, ExistingRequestIsKept) {
   World world = Chain();
   world.Settle();
   ASSERT_EQ(world.requests.size(), 1U);

@@ -39,7 +39,7 @@ TEST(SpendMemoryTest, ChargesAddUpByQueueAndDay) {
   EXPECT_TRUE(memory.Knows({kQueue, 1, "a", 0}));
 }
 
-TEST(SpendMemoryTest, OldDaysGoAndTheDayInUseStays) {
+TEST(SpendMemoryTest, OldDaysAreForgottenAndTheDayInUseIsKept) {
   SpendMemory memory;
   for (const std::int64_t day : {10, 11, 12}) memory.Record({kQueue, day, "a", 1});
   EXPECT_EQ(memory.SpentBy(kQueue, 10, {}), 0);
@@ -47,7 +47,7 @@ TEST(SpendMemoryTest, OldDaysGoAndTheDayInUseStays) {
   EXPECT_TRUE(memory.Knows({kQueue, 5, "a", 1}));
 }
 
-TEST(SpendMemoryTest, WhatIsBeyondTheBoundIsAddedUp) {
+TEST(SpendMemoryTest, ChargesBeyondTheBoundAreAddedUp) {
   SpendMemory memory;
   for (int at = 0; at < 2100; ++at) memory.Record({kQueue, 1, "id" + std::to_string(at), 1});
   EXPECT_EQ(memory.SpentBy(kQueue, 1, {}), 2100);
@@ -56,7 +56,7 @@ TEST(SpendMemoryTest, WhatIsBeyondTheBoundIsAddedUp) {
   EXPECT_TRUE(memory.Knows({kQueue, 1, "id", 1}));
 }
 
-TEST(SpendMemoryTest, TwoMemoriesAreJoined) {
+TEST(SpendMemoryTest, MergesTwoMemories) {
   SpendMemory mine;
   mine.Record({kQueue, 1, "a", 3});
   SpendMemory theirs;
@@ -135,7 +135,7 @@ TEST_F(DayBudgetTest, ARaisedBudgetTakesEffectAtOnce) {
 }
 
 // The next request under another class is a new one, although the Workload had a request.
-TEST_F(DayBudgetTest, AnObsoleteRequestIsNotMadeAgainAboveALoweredBudget) {
+TEST_F(DayBudgetTest, ObsoleteRequestIsNotReplacedAboveALoweredBudget) {
   World& world = worlds_[0];
   world.Settle();
   world.policy->max_cost_per_day = *api::Quantity::Parse("3");
@@ -151,7 +151,7 @@ TEST_F(DayBudgetTest, AnObsoleteRequestIsNotMadeAgainAboveALoweredBudget) {
   EXPECT_EQ(world.requests.size(), 1U);
 }
 
-TEST_F(DayBudgetTest, ARequestInVainGivesItsChargeBack) {
+TEST_F(DayBudgetTest, FailedRequestReleasesItsCharge) {
   worlds_[0].Settle();
   worlds_[1].Settle();
   worlds_[0].Fail("ResourcePoolExhausted");
@@ -161,7 +161,7 @@ TEST_F(DayBudgetTest, ARequestInVainGivesItsChargeBack) {
   EXPECT_EQ(worlds_[2].requests.size(), 1U);
 }
 
-TEST_F(DayBudgetTest, ARequestThatIsDeletedInVainGivesItsChargeBack) {
+TEST_F(DayBudgetTest, UngrantedRequestOfAFinishedWorkloadReleasesItsCharge) {
   worlds_[0].Settle();
   worlds_[0].SetCondition(api::kFinished, api::ConditionStatus::kTrue, "Deleted");
   worlds_[0].Settle();
@@ -170,7 +170,7 @@ TEST_F(DayBudgetTest, ARequestThatIsDeletedInVainGivesItsChargeBack) {
 }
 
 // A request that has waited too long may be granted until its deletion: the charge stays so long.
-TEST_F(DayBudgetTest, ARequestThatIsGivenUpIsChargedUntilItsDeletion) {
+TEST_F(DayBudgetTest, TimedOutRequestIsChargedUntilItsDeletion) {
   World& world = OneRequestADayGivenUpSoon();
   world.Settle();
   worlds_[1].policy->max_cost_per_day = world.policy->max_cost_per_day;
@@ -184,7 +184,7 @@ TEST_F(DayBudgetTest, ARequestThatIsGivenUpIsChargedUntilItsDeletion) {
   EXPECT_EQ(worlds_[1].requests.size(), 1U);
 }
 
-TEST_F(DayBudgetTest, AGrantAtTheEndOfTheWaitIsCharged) {
+TEST_F(DayBudgetTest, GrantAtTheEndOfTheWaitStaysCharged) {
   World& world = worlds_[0];
   world.policy->steps[0].max_wait_seconds = 16;
   world.Settle();
@@ -199,7 +199,7 @@ TEST_F(DayBudgetTest, AGrantAtTheEndOfTheWaitIsCharged) {
 }
 
 // The next request of a Workload needs no room beside the one that is deleted before it.
-TEST_F(DayBudgetTest, TheNextRequestTakesThePlaceOfTheOneThatIsGivenUp) {
+TEST_F(DayBudgetTest, NextRequestTakesTheChargeOfTheTimedOutOne) {
   World& world = OneRequestADayGivenUpSoon();
   world.Settle();
   world.Pass(16);
@@ -215,7 +215,7 @@ TEST_F(DayBudgetTest, TheNextRequestTakesThePlaceOfTheOneThatIsGivenUp) {
   EXPECT_EQ(Spent(), 4 * kDollar);
 }
 
-TEST_F(DayBudgetTest, ARequestThatSomebodyDeletesGivesItsChargeBack) {
+TEST_F(DayBudgetTest, DeletedRequestOfADeletedWorkloadReleasesItsCharge) {
   World& world = worlds_[0];
   world.Settle();
   world.workload.meta.deletion_timestamp = world.now;
@@ -225,7 +225,7 @@ TEST_F(DayBudgetTest, ARequestThatSomebodyDeletesGivesItsChargeBack) {
 }
 
 // Nothing is written on a Workload that goes: it may be gone before that.
-TEST_F(DayBudgetTest, AWorkloadThatIsDeletedGivesTheChargeBackWithItsRequest) {
+TEST_F(DayBudgetTest, DeletedWorkloadReleasesTheChargeWithItsRequest) {
   World& world = worlds_[0];
   world.policy->steps[0].flavor = "gpu";
   world.policy->max_cost_per_day = *api::Quantity::Parse("5");
@@ -240,7 +240,7 @@ TEST_F(DayBudgetTest, AWorkloadThatIsDeletedGivesTheChargeBackWithItsRequest) {
   EXPECT_EQ(Spent(), 3 * kDollar);
 }
 
-TEST_F(DayBudgetTest, ACrashAfterTheDeletionIsMadeGood) {
+TEST_F(DayBudgetTest, CrashAfterTheDeletionStillReleasesTheCharge) {
   World& world = worlds_[0];
   world.policy->steps[0].max_wait_seconds = 16;
   world.Settle();
@@ -273,7 +273,7 @@ TEST_F(DayBudgetTest, ARequestAboveTheBudgetOfADayWaitsForAPerson) {
 }
 
 // What is left after a failure is too dear for the day: a raised budget lets the Workload go on.
-TEST_F(DayBudgetTest, AFailureBeforeAStepAboveTheBudgetWaitsForNoTime) {
+TEST_F(DayBudgetTest, FailureBeforeAStepAboveTheBudgetHasNoBackoff) {
   World& world = worlds_[0];
   api::ProvisioningStep cheap{.name = "cheap", .flavor = "spot", .max_attempts = 1};
   cheap.price_per_hour = *api::Quantity::Parse("1");
@@ -296,7 +296,7 @@ TEST_F(DayBudgetTest, AFailureBeforeAStepAboveTheBudgetWaitsForNoTime) {
   EXPECT_EQ(world.avoided(), "spot");
 }
 
-TEST_F(DayBudgetTest, WarnAsksAllTheSameAndSaysSo) {
+TEST_F(DayBudgetTest, WarnRequestsAboveTheBudgetAndEmitsAnEvent) {
   for (World& each : worlds_) {
     each.policy->budget_action = api::ProvisioningPolicy::BudgetAction::kWarn;
     each.Settle();

@@ -81,7 +81,7 @@ TEST_F(SplitTest, EachPartHasARequestAndTheCheckWaitsForAll) {
   EXPECT_EQ(consumes(2), Pr(2));
 }
 
-TEST_F(SplitTest, PartsThatComeTooLateEndAll) {
+TEST_F(SplitTest, LatePartEndsAllRequests) {
   world_.Settle();
   GrantTo(world_, Pr(1));
   world_.Settle();
@@ -99,7 +99,7 @@ TEST_F(SplitTest, PartsThatComeTooLateEndAll) {
   EXPECT_THAT(world_.RequestNames(), ElementsAre(Pr(3), Pr(4)));
 }
 
-TEST_F(SplitTest, AFailureOfOnePartEndsAll) {
+TEST_F(SplitTest, FailedPartFailsTheAttemptOnce) {
   world_.Settle();
   GrantTo(world_, Pr(2));
   world_.AnswerTo(RequestOf(world_, Pr(1)), "Failed", testing::kTrue, "QuotaExceeded", "No quota.");
@@ -109,7 +109,7 @@ TEST_F(SplitTest, AFailureOfOnePartEndsAll) {
   EXPECT_EQ(world_.memory.at("dws-prov").steps.begin()->second.attempts, 1) << "once, not twice";
 }
 
-TEST_F(SplitTest, ACapacityThatIsTakenBackFromOnePartStopsAll) {
+TEST_F(SplitTest, RevokedCapacityOfOnePartRetriesTheCheck) {
   world_.Settle();
   GrantTo(world_, Pr(1));
   GrantTo(world_, Pr(2));
@@ -121,7 +121,7 @@ TEST_F(SplitTest, ACapacityThatIsTakenBackFromOnePartStopsAll) {
   EXPECT_EQ(world_.check().state, CheckState::kRetry);
 }
 
-TEST_F(SplitTest, AnEditOfThePolicyChangesNothingInUse) {
+TEST_F(SplitTest, EditOfThePolicyKeepsGrantedParts) {
   world_.Settle();
   GrantTo(world_, Pr(1));
   GrantTo(world_, Pr(2));
@@ -132,7 +132,7 @@ TEST_F(SplitTest, AnEditOfThePolicyChangesNothingInUse) {
   EXPECT_EQ(world_.check().state, CheckState::kReady);
 }
 
-TEST_F(SplitTest, AnEditOfThePolicyAsksAnewWhileNothingHasCome) {
+TEST_F(SplitTest, EditOfThePolicyReplacesWaitingRequests) {
   world_.Settle();
   world_.policy->split.reset();
   world_.Settle();
@@ -140,7 +140,7 @@ TEST_F(SplitTest, AnEditOfThePolicyAsksAnewWhileNothingHasCome) {
   EXPECT_THAT(world_.requests[0].pod_sets, SizeIs(3));
 }
 
-TEST_F(SplitTest, ARequestThatIsDeletedIsMadeAgain) {
+TEST_F(SplitTest, DeletedRequestIsCreatedAgain) {
   world_.Settle();
   world_.requests.erase(world_.requests.begin());
   world_.Settle();
@@ -156,7 +156,7 @@ TEST_F(SplitTest, PodsOfOneFlavorHaveOneRequest) {
 }
 
 // The check is Ready only with the capacity of both parts, and each part has one live request.
-TEST(SplitStoryTest, AllOrNothingWhateverCrashes) {
+TEST(SplitStoryTest, JobStartsWithAllPartsOrNoneDespiteCrashes) {
   int ready = 0;
   int lost = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {

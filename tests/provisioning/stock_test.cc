@@ -56,7 +56,7 @@ class Stock {
   int count_ = 0;
 };
 
-TEST(StockTest, ARestDoublesWithEachFailureThatFollowsIt) {
+TEST(StockTest, RestDoublesWithEachFollowingFailure) {
   Stock stock;
   std::int64_t at = 0;
   for (const std::int64_t minutes : {15, 30, 60, 120, 240, 360, 360}) {
@@ -68,14 +68,14 @@ TEST(StockTest, ARestDoublesWithEachFailureThatFollowsIt) {
   }
 }
 
-TEST(StockTest, ManyThatFailAtOnceCountOnce) {
+TEST(StockTest, SimultaneousFailuresCountOnce) {
   Stock stock;
   for (int i = 0; i < 20; ++i) stock.Tell(i, "ResourcePoolExhausted");
   EXPECT_EQ(stock.Rest(20), 15 * kMinute - 20);
   EXPECT_EQ(stock.memory.Of(kClass).front().strikes, 1);
 }
 
-TEST(StockTest, TheReasonDecidesTheLength) {
+TEST(StockTest, ReasonDecidesTheLengthOfARest) {
   const std::vector<std::pair<const char*, std::int64_t>> rows{
       {"ResourcePoolExhausted", 15 * kMinute},
       {"WaitLimitReached", 15 * kMinute},
@@ -97,7 +97,7 @@ TEST(StockTest, TheReasonDecidesTheLength) {
   }
 }
 
-TEST(StockTest, WhatSaysNothingOfTheStock) {
+TEST(StockTest, SomeReasonsAreNoOutcomeOfTheStock) {
   EXPECT_FALSE(ResultOf("NoQueuedNodepoolAvailable", ""));
   EXPECT_FALSE(ResultOf("InternalError", ""));
   EXPECT_FALSE(ResultOf("NodepoolSizeReached", ""));
@@ -125,7 +125,7 @@ TEST(StockTest, AGrantEndsTheRestsOfItsSizeAndOfSmallerOnes) {
   EXPECT_EQ(stock.Rest(60 * kMinute, 5), 15 * kMinute) << "the growth begins anew";
 }
 
-TEST(StockTest, WhatLacksTwoLacksEight) {
+TEST(StockTest, RestAppliesToLargerSizes) {
   Stock stock;
   stock.Tell(0, "ResourcePoolExhausted", 2);
   EXPECT_EQ(stock.Rest(0, 1), 0);
@@ -174,7 +174,7 @@ TEST(StockTest, TheMemoryIsBounded) {
                              [](const auto& a, const auto& b) { return a.key < b.key; }));
 }
 
-TEST(StockTest, TwoMemoriesAreJoined) {
+TEST(StockTest, MergesTwoMemories) {
   Stock ours;
   ours.Tell(0, "ResourcePoolExhausted");
   Stock theirs;
@@ -226,7 +226,7 @@ void WaitInVain(World& world) {
   world.Settle();
 }
 
-TEST(SharedStockTest, AnotherWorkloadPassesOverWhatIsOutOfStock) {
+TEST(SharedStockTest, AnotherWorkloadSkipsAStepThatIsOutOfStock) {
   World first = Chained();
   WaitInVain(first);
   EXPECT_EQ(first.check().message,
@@ -258,7 +258,7 @@ TEST(SharedStockTest, AnotherWorkloadPassesOverWhatIsOutOfStock) {
 }
 
 // A restart finds nothing to write: the end of the rest wakes no Workload that is not active.
-TEST(SharedStockTest, AnInactiveWorkloadKeepsWhatWasWritten) {
+TEST(SharedStockTest, InactiveWorkloadKeepsItsAvoidedFlavors) {
   World first = Chained();
   WaitInVain(first);
   World second = Chained(&first);
@@ -278,7 +278,7 @@ TEST(SharedStockTest, AnInactiveWorkloadKeepsWhatWasWritten) {
   EXPECT_EQ(second.avoided(), "");
 }
 
-TEST(SharedStockTest, AfterTheRestTheStepIsAskedForAgain) {
+TEST(SharedStockTest, StepIsRequestedAgainAfterItsRest) {
   World first = Chained();
   WaitInVain(first);
   World second = Chained(&first);
@@ -288,7 +288,7 @@ TEST(SharedStockTest, AfterTheRestTheStepIsAskedForAgain) {
   EXPECT_EQ(second.avoided(), "");
 }
 
-TEST(SharedStockTest, ARestEndsNoRequestThatExists) {
+TEST(SharedStockTest, RestKeepsAnExistingRequest) {
   World patient = Chained();
   patient.Settle();
   ASSERT_THAT(patient.requests, SizeIs(1));
@@ -302,7 +302,7 @@ TEST(SharedStockTest, ARestEndsNoRequestThatExists) {
   EXPECT_EQ(patient.memory_writes, writes) << "nothing is written for a rest of others";
 }
 
-TEST(SharedStockTest, WhereEverythingRestsTheQuotaIsGivenBack) {
+TEST(SharedStockTest, RestOfAllStepsReleasesTheQuota) {
   World first = Chained();
   first.policy->steps.pop_back();
   WaitInVain(first);
@@ -324,7 +324,7 @@ TEST(SharedStockTest, APolicyMayIgnoreTheStock) {
   EXPECT_THAT(second.requests, SizeIs(1));
 }
 
-TEST(SharedStockTest, ARequestThatIsOvertakenIsAskedForAgainAndKeepsItsQuota) {
+TEST(SharedStockTest, OvertakenRequestIsReplacedWithTheHeldQuota) {
   World world = Chained();
   world.policy->steps[0].max_wait_seconds = 7200;
   world.policy->stuck_after_seconds = 3600;
@@ -355,7 +355,7 @@ TEST(SharedStockTest, ARequestThatIsOvertakenIsAskedForAgainAndKeepsItsQuota) {
   EXPECT_EQ(world.memory.at("dws-prov").steps.at("spot").attempts, 0) << "no failure";
 }
 
-TEST(SharedStockTest, AnOvertakenRequestKeepsItsPlaceWithoutALimit) {
+TEST(SharedStockTest, WithoutALimitAnOvertakenRequestIsKept) {
   World world = Chained();
   world.policy->steps[0].max_wait_seconds = 7200;
   world.Settle();

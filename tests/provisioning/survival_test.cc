@@ -6,9 +6,9 @@
 namespace berth::provisioning {
 namespace {
 
-TEST(SurvivalTest, WithoutSamplesNothingEnds) { EXPECT_EQ(Survival().Of(100), 1); }
+TEST(SurvivalTest, WithoutSamplesIsOne) { EXPECT_EQ(Survival().Of(100), 1); }
 
-TEST(SurvivalTest, TheShareFallsAtEachEnd) {
+TEST(SurvivalTest, FallsAtEachEnd) {
   const Survival survival({{30, 1, true}, {10, 1, true}, {20, 1, true}, {20, 1, true}});
   EXPECT_DOUBLE_EQ(survival.Of(9), 1);
   EXPECT_DOUBLE_EQ(survival.Of(10), 0.75);
@@ -17,13 +17,13 @@ TEST(SurvivalTest, TheShareFallsAtEachEnd) {
   EXPECT_EQ(survival.Quantile(0, 0.5, 1000), 20);
 }
 
-TEST(SurvivalTest, ASpanThatWasCutOffCountsUntilThen) {
+TEST(SurvivalTest, UnfinishedSpanCountsUntilItsCutoff) {
   const Survival survival({{10, 1, false}, {10, 1, true}, {20, 1, true}, {20, 1, true}});
   EXPECT_DOUBLE_EQ(survival.Of(10), 0.75);  // if spans are equal, the end goes first
   EXPECT_DOUBLE_EQ(survival.Of(20), 0);
 }
 
-TEST(SurvivalTest, WhatIsLeftIsConditional) {
+TEST(SurvivalTest, RemainingTimeIsConditionalOnTheElapsedTime) {
   const Survival survival({{10, 1, true}, {20, 1, true}, {30, 1, true}});
   EXPECT_DOUBLE_EQ(survival.LeftAfter(10, 10), 0.5);
   EXPECT_EQ(survival.Quantile(10, 0.5, 1000), 10);

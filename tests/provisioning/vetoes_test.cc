@@ -27,7 +27,7 @@ struct ShapeRow {
   const char* short_of = "";
 };
 
-TEST(GangTest, TheScarcestResourceDecidesTheLeastNodes) {
+TEST(GangTest, ScarcestResourceDecidesTheFewestNodes) {
   const std::vector<ShapeRow> rows{
       {"one each", {{5, {{"gpu", 1}}, {}}}, {{"gpu", 1}}, 5},
       {"several on a node", {{5, {{"gpu", 2}}, {}}}, {{"gpu", 8}}, 2},
@@ -71,7 +71,7 @@ World TwoPools(std::int32_t spot_nodes, std::int32_t demand_nodes) {
   return world;
 }
 
-TEST(VetoTest, WhatNoPoolCanHoldIsRejectedAtOnce) {
+TEST(VetoTest, WorkloadThatNoPoolCanHoldIsRejectedAtOnce) {
   World world = TwoPools(4, 3);
   world.Settle();
   EXPECT_EQ(world.check().state, api::CheckState::kRejected);
@@ -102,7 +102,7 @@ TEST(VetoTest, AStepWhosePoolIsTooSmallIsPassedOver) {
   EXPECT_EQ(world.requests.front().meta.annotations.at(api::kProvisioningStepAnnotation), "demand");
 }
 
-TEST(VetoTest, APolicyThatIsEditedTakesEffectAndLeavesARequestAlone) {
+TEST(VetoTest, EditedPolicyTakesEffectAndKeepsTheRequest) {
   World world = TwoPools(5, 5);
   world.Settle();
   ASSERT_EQ(world.requests.size(), 1U);
@@ -132,7 +132,7 @@ TEST(VetoTest, APriceAboveTheLimitIsNeverAskedFor) {
   EXPECT_EQ(world.check().requeue_after_seconds, 1800) << "the chain begins anew";
 }
 
-TEST(VetoTest, WhereOnlyPricesForbidAWorkloadWaitsForAnAdministrator) {
+TEST(VetoTest, WorkloadVetoedOnlyByPricesStaysPending) {
   World world = TwoPools(5, 5);
   world.policy->max_price_per_hour = Price("1");
   world.policy->steps[0].price_per_hour = Price("3.5");
@@ -151,7 +151,7 @@ TEST(VetoTest, WhereOnlyPricesForbidAWorkloadWaitsForAnAdministrator) {
   EXPECT_EQ(world.requests.size(), 1U);
 }
 
-TEST(VetoTest, APriceThatNobodyKnowsIsAboveEveryLimit) {
+TEST(VetoTest, UnknownPriceIsAboveEveryLimit) {
   World world = TwoPools(5, 5);
   world.policy->steps[0].max_price_per_hour = Price("10");
   world.flavors["spot"].meta.annotations = {{api::kPricePerHourAnnotation, "cheap"}};
@@ -162,7 +162,7 @@ TEST(VetoTest, APriceThatNobodyKnowsIsAboveEveryLimit) {
                         "annotation berth.dev/price-per-hour of its flavor"));
 }
 
-TEST(VetoTest, AStepIsPassedOverForJobsThatMayRunLonger) {
+TEST(VetoTest, StepIsSkippedForJobsThatMayRunLonger) {
   World world = TwoPools(5, 5);
   world.policy->steps[0].max_run_seconds = 3600;
   world.workload.spec.maximum_execution_time_seconds = 3601;
@@ -173,7 +173,7 @@ TEST(VetoTest, AStepIsPassedOverForJobsThatMayRunLonger) {
   EXPECT_THAT(world.requests, IsEmpty());
 }
 
-TEST(VetoTest, AStepWithALimitAsksForShorterAndForUnknownRuns) {
+TEST(VetoTest, StepWithARunLimitRequestsForShortAndUnknownRuns) {
   for (const std::optional<std::int32_t> run :
        {std::optional(3600), std::optional<std::int32_t>()}) {
     World world = TwoPools(5, 5);
@@ -184,7 +184,7 @@ TEST(VetoTest, AStepWithALimitAsksForShorterAndForUnknownRuns) {
   }
 }
 
-TEST(VetoTest, TheRunIsThatOfTheJobsParameterWhereTheJobSaysNoOther) {
+TEST(VetoTest, RunIsReadFromTheJobsParameter) {
   World world = TwoPools(5, 5);
   world.policy->steps[0].max_run_seconds = 3600;
   world.workload.meta
@@ -206,7 +206,7 @@ TEST(MoneyTest, DollarsAreRoundedToSixDecimals) {
   EXPECT_EQ(Dollars(INT64_MIN), "-9223372036.854776");
 }
 
-TEST(PolicyTest, AClassThatNobodyServesIsGivenUp) {
+TEST(PolicyTest, UnservedClassEndsItsStepAfterTheTimeout) {
   World world = TwoPools(5, 5);
   world.policy->steps[0].provisioning_class_name = "mistyped.example.com";
   world.policy->answer_timeout_seconds = 300;

@@ -48,7 +48,7 @@ TEST(ZonesTest, TheTemplatesAndThePodsSelectTheZone) {
   EXPECT_EQ(world.check().pod_set_updates.front().node_selector, (api::StringMap{{kZone, "a"}}));
 }
 
-TEST(ZonesTest, AStepWithoutZonesAsksAsBefore) {
+TEST(ZonesTest, StepWithoutZonesRequestsNoZone) {
   World world = Zoned();
   world.policy->steps.front().zones.clear();
   world.Settle();
@@ -58,7 +58,7 @@ TEST(ZonesTest, AStepWithoutZonesAsksAsBefore) {
   EXPECT_THAT(world.check().pod_set_updates.front().node_selector, IsEmpty());
 }
 
-TEST(ZonesTest, ZonesTakeTurnsWithTheQuotaThatIsHeldAndARoundEndsWithTheBackoff) {
+TEST(ZonesTest, ZonesTakeTurnsWithHeldQuotaAndTheRoundEndsWithABackoff) {
   World world = Zoned();
   world.Settle();
   for (const char* zone : {"b", "c"}) {
@@ -92,7 +92,7 @@ TEST(ZonesTest, ZonesShareTheWaitingTimeOfTheStep) {
             "No step is left after step gpu: zone c: no capacity within 300 s");
 }
 
-TEST(ZonesTest, EachZoneHasTheAttemptsOfAStep) {
+TEST(ZonesTest, EachZoneHasTheStepsAttempts) {
   World world = Zoned();
   world.config.backoff_limit_count = 1;
   world.Settle();
@@ -110,7 +110,7 @@ TEST(ZonesTest, EachZoneHasTheAttemptsOfAStep) {
   EXPECT_EQ(world.check().message, "No step is left after step gpu: zone c: None.");
 }
 
-TEST(ZonesTest, WhatEndsOneZoneEndsNoOther) {
+TEST(ZonesTest, PermanentFailureOfAZoneEndsNoOtherZone) {
   World world = Zoned();
   world.Settle();
   world.Fail("ZoneNotSupported", "Never there.");
@@ -124,7 +124,7 @@ TEST(ZonesTest, WhatEndsOneZoneEndsNoOther) {
   EXPECT_EQ(world.check().message, "No step is left after step gpu: zone c: Never there.");
 }
 
-TEST(ZonesTest, AZoneThatRestsIsPassedOverByAll) {
+TEST(ZonesTest, RestingZoneIsSkippedByAllWorkloads) {
   World first = Zoned();
   first.stock.emplace();
   first.Settle();
@@ -149,7 +149,7 @@ TEST(ZonesTest, AZoneThatRestsIsPassedOverByAll) {
               HasSubstr("step gpu (OutOfStockRecently): all zones rest, a until "));
 }
 
-TEST(ZonesTest, PodsAndFlavorsBindToTheirZone) {
+TEST(ZonesTest, PodsAndFlavorsRestrictTheZones) {
   World world = Zoned();
   auto& selector = world.workload.spec.pod_sets.front().pod_template.spec.node_selector;
   selector[kZone] = "b";
@@ -169,7 +169,7 @@ TEST(ZonesTest, PodsAndFlavorsBindToTheirZone) {
   EXPECT_EQ(AskedZone(other), "z");
 }
 
-TEST(ZonesTest, AZoneThatThePolicyDropsIsLeft) {
+TEST(ZonesTest, RequestInARemovedZoneIsReplaced) {
   World world = Zoned();
   world.Settle();
   ASSERT_EQ(AskedZone(world), "a");

@@ -55,7 +55,7 @@ class HeadIndexTest : public ::testing::Test {
   std::map<std::string, bool> has_head_;
 };
 
-TEST_F(HeadIndexTest, RisingAndFallingNames) {
+TEST_F(HeadIndexTest, FindsHeadsOfNamesAddedInRisingAndFallingOrder) {
   for (int name = 500; name < 1000; ++name) {
     Add(name);
     SetHead(name, name % 3 == 0);

@@ -61,7 +61,7 @@ class NumbersTest : public testing::Test {
   ClusterQueueId main_ = -1;
 };
 
-TEST_F(NumbersTest, FollowWhatExists) {
+TEST_F(NumbersTest, AreBoundedByTheObjectsThatExist) {
   struct Workload {
     WorkloadInfo info;
     std::string space;
@@ -111,7 +111,7 @@ TEST_F(NumbersTest, FollowWhatExists) {
   }
 }
 
-TEST_F(NumbersTest, AQuestionMakesNoNumber) {
+TEST_F(NumbersTest, QueryOfAnUnknownNameMakesNoNumber) {
   const Sizes before = SizesNow();
   for (int i = 0; i < 100; ++i) {
     const api::ObjectKey key{"ns", std::to_string(i)};
@@ -123,7 +123,7 @@ TEST_F(NumbersTest, AQuestionMakesNoNumber) {
   EXPECT_EQ(SizesNow(), before);
 }
 
-TEST_F(NumbersTest, ALocalQueueThatMovesLeavesNoNameBehind) {
+TEST_F(NumbersTest, LocalQueueThatMovesReleasesItsOldClusterQueuesName) {
   for (int i = 0; i < 100; ++i) {
     queues_.SetLocalQueue({"ns", "q"}, "cq-" + std::to_string(i), api::StopPolicy::kNone);
   }
@@ -132,7 +132,7 @@ TEST_F(NumbersTest, ALocalQueueThatMovesLeavesNoNameBehind) {
             "cq-99");
 }
 
-TEST(Names, ANumberIsGivenAgain) {
+TEST(Names, ReleasedNumberIsReused) {
   Names names;
   EXPECT_EQ(names.Intern("a"), 0);
   EXPECT_EQ(names.Intern("b"), 1);
@@ -145,7 +145,7 @@ TEST(Names, ANumberIsGivenAgain) {
   EXPECT_EQ(names.size(), 3);
 }
 
-TEST(Names, ANameThatIsLentAndNeverHeldIsReleasedAfterOthers) {
+TEST(Names, NeverHeldNamesAreReleasedBeyondTheIdleBound) {
   Names names;
   const std::int32_t held = names.Lend("held");
   names.Hold(held);
@@ -158,7 +158,7 @@ TEST(Names, ANameThatIsLentAndNeverHeldIsReleasedAfterOthers) {
   EXPECT_EQ(names[held], "held");
 }
 
-TEST(Names, ANumberThatIsReleasedWhileItIsIdleIsReleasedOnce) {
+TEST(Names, IdleNumberIsReleasedOnce) {
   Names names;
   names.Release(names.Lend("a"));
   EXPECT_EQ(names.Lend("b"), 0);
@@ -173,7 +173,7 @@ TEST(Names, ANumberThatIsReleasedWhileItIsIdleIsReleasedOnce) {
   EXPECT_EQ(names[held], "held");
 }
 
-TEST(Names, ANameWithoutHoldersIsReleasedAfterOthers) {
+TEST(Names, NamesWithoutHoldersAreReleasedBeyondTheIdleBound) {
   Names names;
   const std::int32_t kept = names.Intern("kept");
   const std::int32_t held = names.Lend("held");

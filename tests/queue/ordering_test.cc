@@ -23,7 +23,7 @@ api::Condition Condition(const char* type, bool value, const char* reason) {
           .last_transition_time = kLater};
 }
 
-TEST(OrderingTest, SinceWhenAWorkloadWaits) {
+TEST(OrderingTest, OrderTimeIsTheCreationOrTheEviction) {
   struct Row {
     const char* name;
     std::vector<api::Condition> conditions;
@@ -125,7 +125,7 @@ TEST(OrderingTest, TheEffectivePriorityIsThePriorityPlusAValidBoost) {
   }
 }
 
-TEST(OrderingTest, PriorityThenInstantThenUid) {
+TEST(OrderingTest, OrdersByPriorityThenTimeThenUid) {
   const std::string a = "a";
   const std::string b = "b";
   struct Row {

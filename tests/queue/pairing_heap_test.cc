@@ -21,7 +21,7 @@ struct Nodes {
   int comparisons = 0;
 };
 
-TEST(PairingHeap, GivesWhatASetGivesInAnyOrderOfOperations) {
+TEST(PairingHeap, AgreesWithASetAfterRandomOperations) {
   constexpr int kNodes = 300;
   for (unsigned seed = 1; seed <= 30; ++seed) {
     std::mt19937 random(seed);
@@ -58,7 +58,7 @@ TEST(PairingHeap, GivesWhatASetGivesInAnyOrderOfOperations) {
 }
 
 // The first pop after many insertions must not pay for all of them.
-TEST(PairingHeap, NoPopCostsWhatHasArrived) {
+TEST(PairingHeap, CostOfAPopDoesNotGrowWithTheInsertions) {
   constexpr int kNodes = 1 << 16;
   Nodes nodes(kNodes);
   NodeIndex heap = kNoNode;

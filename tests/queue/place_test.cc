@@ -66,7 +66,7 @@ TEST_F(PlaceTest, TheShortestWorkloadIsTheHead) {
   EXPECT_EQ(Active(), (Ids{1, 2, 0}));
 }
 
-TEST_F(PlaceTest, AQueueThatHonoursDeadlinesStartsWhatHasTheLeastSlack) {
+TEST_F(PlaceTest, QueueWithDeadlinesStartsTheLeastSlackFirst) {
   Open(kBestEffort);
   AddRun(0, hours(100), hours(2));
   AddRun(1, hours(100), hours(2), 0, hours(140));
@@ -96,7 +96,7 @@ TEST_F(PlaceTest, PrioritiesStandAboveDeadlines) {
   EXPECT_EQ(Active(), (Ids{0, 1}));
 }
 
-TEST_F(PlaceTest, AWorkloadIsOvertakenForABoundedTime) {
+TEST_F(PlaceTest, WorkloadIsOvertakenForABoundedTime) {
   Open(kBestEffort);
   set.places().SetRules(queue, {QueueOrder::kShortestFirst});
   AddRun(0, hours(0), hours(8));
@@ -135,7 +135,7 @@ TEST_F(PlaceTest, PrioritiesAndKeptPlacesStayAboveTheShares) {
   EXPECT_EQ(Active(), (Ids{1, 0, 2}));
 }
 
-TEST_F(PlaceTest, SharesCountWithTheirOrderAlone) {
+TEST_F(PlaceTest, SharesCountOnlyInTheFairOrder) {
   Open(kBestEffort);
   AddOf("ann", 0, hours(1));
   AddOf("bob", 1, hours(2));
@@ -155,7 +155,7 @@ TEST_F(PlaceTest, PrioritiesStayAboveTheOrder) {
   EXPECT_EQ(Active(), (Ids{1, 0}));
 }
 
-TEST_F(PlaceTest, AnotherOrderSortsWhatWaits) {
+TEST_F(PlaceTest, ChangedOrderSortsWaitingWorkloads) {
   Open(kBestEffort);
   AddRun(0, hours(1), hours(8));
   AddRun(1, hours(2), hours(1));
@@ -189,7 +189,7 @@ TEST_F(PlaceTest, AParkedWorkloadStaysParkedWhenItsPlaceIsKept) {
   EXPECT_EQ(Inadmissible(), (Ids{0}));
 }
 
-TEST_F(PlaceTest, TheAgesAreThoseOfWhatWaits) {
+TEST_F(PlaceTest, AgesListWaitingWorkloadsByAge) {
   Open(kBestEffort);
   AddRun(0, hours(2), hours(1));
   AddRun(1, hours(1), hours(1));

@@ -47,7 +47,7 @@ TEST_F(QueueCountsTest, HeadsComeByPriorityThenAgeThenUid) {
   }
 }
 
-TEST_F(QueueCountsTest, AShapeThatCameBackDoesNotTakeTheOthersPlace) {
+TEST_F(QueueCountsTest, ShapeOfARemovedWorkloadIsForgotten) {
   Open(kBestEffort);
   Add(0, 0, 7);
   Add(1, 0, 8);
@@ -62,7 +62,7 @@ TEST_F(QueueCountsTest, AShapeThatCameBackDoesNotTakeTheOthersPlace) {
   EXPECT_EQ(Active(), (Ids{1}));
 }
 
-TEST_F(QueueCountsTest, CountsFollowWhatParksAndWakes) {
+TEST_F(QueueCountsTest, CountsFollowParkingAndWaking) {
   Open(kBestEffort);
   ExpectCounts(0, 0);
   for (const WorkloadId id : {0, 1, 2}) Add(id, 0, 7);
@@ -143,7 +143,7 @@ TEST_F(QueueCountsTest, EachLocalQueueHasCountsOfItsOwn) {
   EXPECT_EQ(taken(), (std::vector<Count>{{second, {""}, 0, 0}}));
 }
 
-TEST(PendingCountsTest, CountersThatNobodyReadsGoWithTheirWorkloads) {
+TEST(PendingCountsTest, UnreadCountersEndWithTheirWorkloads) {
   PendingCounts counts;
   counts.SwitchOn(nullptr);
   const auto pass = [&counts](const std::string& name) {
@@ -165,7 +165,7 @@ TEST(PendingCountsTest, CountersThatNobodyReadsGoWithTheirWorkloads) {
   EXPECT_EQ(counts.size(), 0U);
 }
 
-TEST_F(QueueCountsTest, TheLocalQueueThatUsedLessComesFirst) {
+TEST_F(QueueCountsTest, LessUsedLocalQueueComesFirst) {
   settings.by_usage = true;
   Open(kBestEffort);
   set.SetLocalQueue({"default", "other"}, "cq", api::StopPolicy::kNone);
@@ -188,7 +188,7 @@ TEST_F(QueueCountsTest, TheLocalQueueThatUsedLessComesFirst) {
   EXPECT_EQ(Inadmissible(), (Ids{2, 0, 1}));
 }
 
-TEST_F(QueueCountsTest, ALocalQueueThatLeadsElsewhereTakesItsWorkloadsThere) {
+TEST_F(QueueCountsTest, MovedLocalQueueMovesItsWorkloads) {
   Open(kBestEffort);
   Add(0);
   const ClusterQueueId other = set.ClusterQueueNumber("other");
@@ -206,7 +206,7 @@ TEST_F(QueueCountsTest, ALocalQueueThatLeadsElsewhereTakesItsWorkloadsThere) {
   EXPECT_EQ(set.waiting(other).Split().active, (Ids{0, 1}));
 }
 
-TEST_F(QueueCountsTest, AQueueThatIsOnlyNamedHasNoHeads) {
+TEST_F(QueueCountsTest, QueueWithoutAnObjectHasNoHeads) {
   Open(kBestEffort);
   Add(0);
   ASSERT_EQ(Pop(), 0);
@@ -227,7 +227,7 @@ TEST_F(QueueCountsTest, ANamespaceThatIsRemovedPassesNoSelector) {
   EXPECT_FALSE(set.NamespacePasses(queue, "default"));
 }
 
-TEST_F(QueueCountsTest, NewlyMatchingQueuesOfANamespaceWhoseLabelsChange) {
+TEST_F(QueueCountsTest, ChangedNamespaceLabelsListNewlyMatchingQueues) {
   Open(kBestEffort);  // every namespace matches
   const auto open = [&](const char* name, const std::optional<api::LabelSelector>& selector) {
     settings.namespace_selector = selector;

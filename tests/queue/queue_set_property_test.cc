@@ -323,7 +323,7 @@ class Both {
   WorkloadId in_flight_ = kNoNode;
 };
 
-TEST(QueueSetProperty, ShowsWhatAPlainListWouldShow) {
+TEST(QueueSetProperty, AgreesWithAPlainList) {
   support::CheckProperty(10000, [] {
     const auto listing = *rc::gen::element(Listing::kNo, Listing::kNew, Listing::kAll);
     Both both(*rc::gen::arbitrary<bool>(), listing);

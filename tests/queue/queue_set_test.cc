@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 // Kueue's table (kueue.md 3.7): reason by strategy.
 class RequeueTable : public QueueSetTest {};
 
-TEST_F(RequeueTable, WhereADecidedHeadGoes) {
+TEST_F(RequeueTable, ReasonAndStrategyDecideWhereAHeadIsRequeued) {
   constexpr auto kHeap = Destination::kActive;
   constexpr auto kParked = Destination::kInadmissible;
   struct Row {
@@ -57,7 +57,7 @@ TEST_F(QueueSetTest, UntriedFlavorsKeepAHeadActive) {
             Destination::kActive);
 }
 
-TEST_F(QueueSetTest, AWakeUpSinceThePopKeepsAHeadActive) {
+TEST_F(QueueSetTest, WakeUpAfterThePopKeepsTheHeadActive) {
   Open(kBestEffort);
   Add(0);
   Pop();
@@ -67,7 +67,7 @@ TEST_F(QueueSetTest, AWakeUpSinceThePopKeepsAHeadActive) {
   EXPECT_EQ(Requeue(0, RequeueReason::kNoFit), Destination::kInadmissible);
 }
 
-TEST_F(QueueSetTest, AStrictHeadBlocksWhatStandsBehind) {
+TEST_F(QueueSetTest, StrictHeadBlocksTheWorkloadsBehindIt) {
   Open(kStrict);
   Add(0, 5);
   Add(1, 1);
@@ -78,7 +78,7 @@ TEST_F(QueueSetTest, AStrictHeadBlocksWhatStandsBehind) {
   EXPECT_EQ(Active(), (Ids{0, 1}));
 }
 
-TEST_F(QueueSetTest, AStrictHeadOfAnotherNamespaceDoesNot) {
+TEST_F(QueueSetTest, StrictHeadOfAMismatchedNamespaceDoesNotBlock) {
   Open(kStrict);
   Add(0, 5);
   Add(1, 1);
@@ -87,7 +87,7 @@ TEST_F(QueueSetTest, AStrictHeadOfAnotherNamespaceDoesNot) {
   EXPECT_EQ(Pop(), 1);
 }
 
-TEST_F(QueueSetTest, TheStickyPreemptorStandsBeforeAll) {
+TEST_F(QueueSetTest, StickyPreemptorStandsBeforeHigherPriorities) {
   Open(kBestEffort);
   Add(0, 5);
   ASSERT_EQ(Pop(), 0);
@@ -104,7 +104,7 @@ TEST_F(QueueSetTest, TheStickyPreemptorStandsBeforeAll) {
   EXPECT_FALSE(set.preemptor(queue).Is(0)) << "what was decided was another object";
 }
 
-TEST_F(QueueSetTest, InAStrictQueueNobodyIsSticky) {
+TEST_F(QueueSetTest, StrictQueueHasNoStickyPreemptor) {
   Open(kStrict);
   Add(0, 5);
   ASSERT_EQ(Pop(), 0);
@@ -114,7 +114,7 @@ TEST_F(QueueSetTest, InAStrictQueueNobodyIsSticky) {
   EXPECT_TRUE(set.preemptor(queue).Is(0));
 }
 
-TEST_F(QueueSetTest, OneVerdictParksAllOfItsShape) {
+TEST_F(QueueSetTest, VerdictParksAllWorkloadsOfItsShape) {
   Open(kBestEffort);
   Add(0, 0, 7);
   Add(1, 0, 7);
@@ -144,7 +144,7 @@ class NamesNew : public QueueSetTest {
   Ids Refuse(WorkloadId id) { return Refuse(id, queue); }
 };
 
-TEST_F(NamesNew, ThoseParkedInBulkOnce) {
+TEST_F(NamesNew, WorkloadsParkedInBulkOnce) {
   for (const WorkloadId id : {0, 1, 2}) Add(id, 0, 7);
   ASSERT_EQ(Pop(), 0);
   EXPECT_EQ(Refuse(0), (Ids{1, 2}));
@@ -162,7 +162,7 @@ TEST_F(NamesNew, ThoseParkedInBulkOnce) {
   EXPECT_EQ(Refuse(0), (Ids{2, 1})) << "one has been another meanwhile, one is new";
 }
 
-TEST_F(NamesNew, NobodyWhoIsParkedForAReasonOfItsOwn) {
+TEST_F(NamesNew, NoWorkloadThatWasParkedBefore) {
   for (const WorkloadId id : {0, 1, 2}) Add(id, 0, 7);
   ASSERT_EQ(Pop(), 0);
   Requeue(0, RequeueReason::kGeneric);
@@ -174,7 +174,7 @@ TEST_F(NamesNew, NobodyWhoIsParkedForAReasonOfItsOwn) {
   EXPECT_EQ(Refuse(3), (Ids{0})) << "now it waits for the same";
 }
 
-TEST_F(NamesNew, NewcomersOfAGroupThatManyPassThrough) {
+TEST_F(NamesNew, NewWorkloadsOfAGroupAfterManyRemovals) {
   Add(0, 0, 7);
   for (int round = 0; round < 1000; ++round) {
     Add(1, 0, 7);
@@ -186,7 +186,7 @@ TEST_F(NamesNew, NewcomersOfAGroupThatManyPassThrough) {
   EXPECT_EQ(Refuse(0), (Ids{1}));
 }
 
-TEST_F(NamesNew, NobodyWhoseNumberWentToAnotherQueue) {
+TEST_F(NamesNew, NoWorkloadWhoseNumberIsReusedInAnotherQueue) {
   const ClusterQueueId other = set.ClusterQueueNumber("other");
   set.SetClusterQueue(other, settings);
   set.SetLocalQueue({"default", "other"}, "other", api::StopPolicy::kNone);
@@ -207,7 +207,7 @@ TEST_F(NamesNew, NobodyWhoseNumberWentToAnotherQueue) {
   EXPECT_EQ(Refuse(1, other), Ids{2});
 }
 
-TEST_F(QueueSetTest, OtherReasonsParkTheHeadAlone) {
+TEST_F(QueueSetTest, OtherReasonsParkOnlyTheHead) {
   for (const RequeueReason reason : {RequeueReason::kGeneric, RequeueReason::kPreemptionGated,
                                      RequeueReason::kNamespaceMismatch}) {
     set = QueueSet(true);
@@ -221,7 +221,7 @@ TEST_F(QueueSetTest, OtherReasonsParkTheHeadAlone) {
   }
 }
 
-TEST_F(QueueSetTest, WithoutHashingOneVerdictIsOneVerdict) {
+TEST_F(QueueSetTest, WithoutHashingAVerdictParksOnlyTheHead) {
   set = QueueSet(false);
   Open(kBestEffort);
   Add(0, 0, 7);
@@ -231,7 +231,7 @@ TEST_F(QueueSetTest, WithoutHashingOneVerdictIsOneVerdict) {
   EXPECT_EQ(Active(), (Ids{1}));
 }
 
-TEST_F(QueueSetTest, RequeuedFalseAndBackoffHold) {
+TEST_F(QueueSetTest, RequeuedFalseAndBackoffKeepAWorkloadInactive) {
   struct Row {
     const char* name;
     std::optional<bool> requeued;
@@ -271,7 +271,7 @@ TEST_F(QueueSetTest, RequeuedFalseAndBackoffHold) {
   }
 }
 
-TEST_F(QueueSetTest, WhatChangeOfAParkedWorkloadLetsItTryAgain) {
+TEST_F(QueueSetTest, ChangesOfSpecPriorityOrRequeueActivateAParkedWorkload) {
   struct Row {
     const char* name;
     std::function<void(api::Workload&)> edit;
@@ -343,7 +343,7 @@ TEST_F(QueueSetTest, AnInactiveQueueGivesNoHeadsAndKeepsItsWorkloads) {
   EXPECT_EQ(Pop(), 0);
 }
 
-TEST_F(QueueSetTest, ObjectsMayComeInAnyOrder) {
+TEST_F(QueueSetTest, ObjectsMayArriveInAnyOrder) {
   set.namespaces().Set("default", {});
   queue = set.ClusterQueueNumber("cq");
   Add(0);

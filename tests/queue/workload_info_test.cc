@@ -26,7 +26,7 @@ WorkloadInfo InfoOf(const api::Workload& workload, const InfoOptions& options, N
   return BuildWorkloadInfo(std::make_shared<const api::Workload>(workload), options, names);
 }
 
-TEST(WorkloadInfoTest, ShapesTellWhatTheSchedulerCanTell) {
+TEST(WorkloadInfoTest, ShapeDependsOnlyOnFieldsThatTheSchedulerReads) {
   struct Row {
     const char* name;
     std::function<void(api::Workload&)> edit;
@@ -84,7 +84,7 @@ TEST(WorkloadInfoTest, ShapesTellWhatTheSchedulerCanTell) {
 }
 
 // Each row changes one field of a pod set that has them all.
-TEST(WorkloadInfoTest, ShapesTellEveryFieldOfWhereItMayRun) {
+TEST(WorkloadInfoTest, ShapeDependsOnEveryPlacementField) {
   api::Workload plain = Plain();
   api::PodSet& full = plain.spec.pod_sets[0];
   full.pod_template.spec.tolerations.push_back(
@@ -148,7 +148,7 @@ TEST(WorkloadInfoTest, ShapesTellEveryFieldOfWhereItMayRun) {
   }
 }
 
-TEST(WorkloadInfoTest, AvoidedFlavorsAreWholeNamesOfAList) {
+TEST(WorkloadInfoTest, AvoidedFlavorsMatchWholeNames) {
   Names names;
   api::Workload workload = Plain();
   EXPECT_FALSE(InfoOf(workload, {}, names).Avoids("spot"));
@@ -165,7 +165,7 @@ TEST(WorkloadInfoTest, AvoidedFlavorsAreWholeNamesOfAList) {
   EXPECT_TRUE(both.avoids_flavors && both.Avoids("demand") && both.Avoids("flex"));
 }
 
-TEST(WorkloadInfoTest, AFailedCheckIsOneThatSaysRetryOrRejected) {
+TEST(WorkloadInfoTest, CheckInRetryOrRejectedIsFailed) {
   using api::CheckState;
   for (const auto& [state, failed] :
        {std::pair(CheckState::kPending, false), std::pair(CheckState::kReady, false),
@@ -216,7 +216,7 @@ TEST(WorkloadInfoTest, ReclaimablePodsDoNotCount) {
   }
 }
 
-TEST(WorkloadInfoTest, ExcludedAndTransformedResources) {
+TEST(WorkloadInfoTest, EffectiveRequestsAreExcludedAndTransformed) {
   using Strategy = ResourceTransformation::Strategy;
   const auto quantity = [](const char* text) { return *api::Quantity::Parse(text); };
   struct Row {
@@ -279,7 +279,7 @@ TEST(WorkloadInfoTest, ExcludedAndTransformedResources) {
   }
 }
 
-TEST(WorkloadInfoTest, WhatBelongsIntoAQueue) {
+TEST(WorkloadInfoTest, ActiveUnfinishedWorkloadsWithoutQuotaBelongInAQueue) {
   struct Row {
     const char* name;
     bool active;

@@ -376,25 +376,25 @@ void CheckWrite(const Form& form) {
   for (const char* verb : {"m", "v"}) CheckHook(verb + form.hooks, form, write);
 }
 
-TEST(ConditionsProperty, NoReviewedJobIsLeftOut) {
+TEST(ConditionsProperty, MatchConditionsSelectEveryReviewedJob) {
   const Form form = JobForm();
   ASSERT_EQ(Hooks().count("mjob.kb.io") + Hooks().count("vjob.kb.io"), 2U);
   CheckProperty(kCases, [&form] { CheckWrite(form); });
 }
 
-TEST(ConditionsProperty, NoReviewedWorkloadIsLeftOut) {
+TEST(ConditionsProperty, MatchConditionsSelectEveryReviewedWorkload) {
   const Form form = WorkloadForm();
   ASSERT_EQ(Hooks().count("vworkload.kb.io"), 1U);
   CheckProperty(kCases, [&form] { CheckWrite(form); });
 }
 
-TEST(ConditionsProperty, NoReviewedPodIsLeftOut) {
+TEST(ConditionsProperty, MatchConditionsSelectEveryReviewedPod) {
   const Form form = PodForm();
   ASSERT_EQ(Hooks().count("mpod.kb.io") + Hooks().count("vpod.kb.io"), 2U);
   CheckProperty(kCases, [&form] { CheckWrite(form); });
 }
 
-TEST(ConditionsProperty, NoReviewedDeploymentOrStatefulSetIsLeftOut) {
+TEST(ConditionsProperty, MatchConditionsSelectEveryReviewedDeploymentAndStatefulSet) {
   const std::vector<Form> forms = {ServingForm("Deployment", "deployment.kb.io"),
                                    ServingForm("StatefulSet", "statefulset.kb.io")};
   ASSERT_EQ(Hooks().count("mdeployment.kb.io") + Hooks().count("vstatefulset.kb.io"), 2U);

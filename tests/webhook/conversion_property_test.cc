@@ -347,7 +347,7 @@ constexpr OwnField kOwnFields[] = {
     {"Workload", kV2, "/status/admission/podSetAssignments/0/topologyAssignment/slices"},
 };
 
-TEST(ConversionPropertyTest, HasEachKindOfTheApi) {
+TEST(ConversionPropertyTest, GeneratesEveryKindOfTheApi) {
   std::set<std::string> served;
   for (const auto& file : std::filesystem::directory_iterator(BERTH_CRDS)) {
     if (file.path().filename().string().rfind("kueue.x-k8s.io_", 0) != 0) continue;
@@ -375,7 +375,7 @@ TEST(ConversionPropertyTest, AnObjectHasNoFieldOfTheOtherVersion) {
   });
 }
 
-TEST(ConversionPropertyTest, TheWayDownAndUpChangesNothing) {
+TEST(ConversionPropertyTest, RoundTripOfAStoredObjectChangesNothing) {
   CheckKinds([](const Kind& kind) {
     const Json stored = Converted(ObjectOf(kind, kV1), kV2);
     ExpectSame(Converted(Converted(stored, kV1), kV2), stored);
@@ -396,14 +396,14 @@ TEST(ConversionPropertyTest, ApplyingAManifestAgainChangesNothing) {
   });
 }
 
-TEST(ConversionPropertyTest, WhatV1beta1SaysComesBackWithTheSameMeaning) {
+TEST(ConversionPropertyTest, RoundTripOfV1beta1KeepsTheMeaning) {
   CheckKinds([](const Kind& kind) {
     const Json first = Converted(Converted(ObjectOf(kind, kV1), kV2), kV1);
     ExpectSame(Converted(Converted(first, kV2), kV1), first);
   });
 }
 
-TEST(ConversionPropertyTest, WhatV1beta2SaysComesBackWithTheSameMeaning) {
+TEST(ConversionPropertyTest, RoundTripOfV1beta2KeepsTheMeaning) {
   CheckKinds([](const Kind& kind) {
     const Json stored = ObjectOf(kind, kV2);
     const Json again = Converted(Converted(stored, kV1), kV2);
@@ -425,7 +425,7 @@ TEST(ConversionPropertyTest, ApplyingAV1beta2ManifestAgainChangesNothing) {
   });
 }
 
-TEST(ConversionPropertyTest, AManifestChangesAnObjectOfAnotherVersionOnce) {
+TEST(ConversionPropertyTest, ApplyingAManifestOfAnotherVersionTwiceChangesOnce) {
   CheckKinds([](const Kind& kind) {
     const Json manifest = ObjectOf(kind, kV1);
     const auto apply = [&](const Json& stored) {

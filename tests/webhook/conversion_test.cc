@@ -29,7 +29,7 @@ Json Object(const char* version, const std::string& kind, const std::string& tex
   return object;
 }
 
-TEST_P(ConversionTest, UpAndDown) {
+TEST_P(ConversionTest, ConvertsUpAndDown) {
   const ConversionCase& c = GetParam();
   const Json v1 = Object(kV1, c.kind, c.v1);
   const Json v2 = Object(kV2, c.kind, c.v2);
@@ -125,7 +125,7 @@ TEST(ConversionEdgeTest, PrefixAndSuffixAreExpanded) {
             Json::parse(R"([{"values":["n-1.x"],"count":1},{"values":["n-2.x"],"count":1}])"));
 }
 
-TEST(ConversionEdgeTest, NonsenseIsRefusedByName) {
+TEST(ConversionEdgeTest, RejectsInvalidObjects) {
   EXPECT_FALSE(Convert(Json("text"), kV2));
   EXPECT_FALSE(Convert(Json{{"apiVersion", kV1}, {"kind", 7}}, kV2));
   const auto version =
@@ -158,7 +158,7 @@ TEST(ConversionReviewTest, AnswersInOrder) {
   EXPECT_EQ(response["convertedObjects"][1]["metadata"]["name"], "b");
 }
 
-TEST(ConversionReviewTest, FailureNamesTheTrouble) {
+TEST(ConversionReviewTest, InvalidReviewFailsWithItsUid) {
   EXPECT_EQ(AnswerConversion(Json("x"))["response"]["result"]["status"], "Failed");
   EXPECT_EQ(AnswerConversion(Json::object())["response"]["result"]["status"], "Failed");
   const Json review = {

@@ -328,7 +328,7 @@ TEST_P(EveryKindTest, IsValidatedWhenItIsCreated) {
   }
 }
 
-TEST_P(EveryKindTest, MayAskForSlicesWhereTheKindHasThem) {
+TEST_P(EveryKindTest, AllowsElasticJobsOnlyIfTheKindSupportsThem) {
   const Json object = With("{labels: {K/queue-name: lq}, annotations: {K/elastic-job: 'true'}}");
   const std::string error = ErrorOf(Defaulted(object, {}), nullptr, {});
   if (GetParam().elastic) {
@@ -434,7 +434,7 @@ const Recheck kRechecks[] = {
      "elastic job is not supported", Prebuilt::kAny, true},
 };
 
-TEST_P(EveryKindTest, HasTheRulesOfNewObjectsForUpdatesAsInKueue) {
+TEST_P(EveryKindTest, ValidatesUpdatesByTheRulesOfCreationAsKueueDoes) {
   const EveryKind& kind = GetParam();
   if (kind.recheck == EveryKind::Recheck::kOwn) return;
   for (const Recheck& row : kRechecks) {
@@ -459,7 +459,7 @@ TEST_P(EveryKindTest, HasTheRulesOfNewObjectsForUpdatesAsInKueue) {
   }
 }
 
-TEST_P(EveryKindTest, IsLeftAloneWhereItsFrameworkIsNotNamed) {
+TEST_P(EveryKindTest, IsLeftAloneIfItsFrameworkIsNotEnabled) {
   const Json object = With("{labels: {K/queue-name: No_Good}}");
   const JobReviews none{
       .facts = [](const ReviewedKind&,

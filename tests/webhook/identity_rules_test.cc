@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(LocalQueueRulesTest, TheClusterQueueIsForLife) {
+TEST(LocalQueueRulesTest, ClusterQueueIsImmutable) {
   api::LocalQueue queue;
   queue.cluster_queue = "team-a";
   EXPECT_THAT(ValidateLocalQueue(queue, nullptr), IsEmpty());
@@ -27,7 +27,7 @@ TEST(LocalQueueRulesTest, TheClusterQueueIsForLife) {
   EXPECT_THAT(ValidateLocalQueue(queue, &empty), IsEmpty());
 }
 
-TEST(AdmissionCheckRulesTest, TheControllerIsForLife) {
+TEST(AdmissionCheckRulesTest, ControllerNameIsImmutable) {
   api::AdmissionCheck check;
   check.controller_name = "kueue.x-k8s.io/provisioning-request";
   api::AdmissionCheck changed = check;

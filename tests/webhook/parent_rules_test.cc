@@ -90,7 +90,7 @@ Json Groups(const char* change = "{}") {
 const char* kNoQueue = R"({"metadata": {"labels": null}})";
 const char* kClass = R"({"metadata": {"labels": {"kueue.x-k8s.io/priority-class": "high"}}})";
 
-TEST(ParentReviewTest, ADeploymentsPodsAreQueuedThemselves) {
+TEST(ParentReviewTest, DeploymentsPodTemplateGetsQueueAndPriorityClass) {
   const Json now = Mutated(kDeployments, Serving(kClass));
   const Json& metadata = now["spec"]["template"]["metadata"];
   EXPECT_EQ(metadata["labels"], (Json{{"app", "x"},
@@ -101,7 +101,7 @@ TEST(ParentReviewTest, ADeploymentsPodsAreQueuedThemselves) {
             (Json{{"kueue.x-k8s.io/pod-suspending-parent", "deployment"}}));
 }
 
-TEST(ParentReviewTest, TheObjectsQueueStandsOverThatOfTheTemplate) {
+TEST(ParentReviewTest, ObjectsQueueReplacesThatOfTheTemplate) {
   const Json now = Mutated(
       kDeployments,
       Serving(
@@ -109,14 +109,14 @@ TEST(ParentReviewTest, TheObjectsQueueStandsOverThatOfTheTemplate) {
   EXPECT_EQ(now["spec"]["template"]["metadata"]["labels"]["kueue.x-k8s.io/queue-name"], "lq");
 }
 
-TEST(ParentReviewTest, AStatefulSetsTemplateGetsTheAnnotationAlone) {
+TEST(ParentReviewTest, StatefulSetsTemplateGetsOnlyTheAnnotation) {
   const Json now = Mutated(kStatefulSets, Serving(kClass));
   EXPECT_EQ(now["spec"]["template"]["metadata"],
             (Json{{"labels", {{"app", "x"}}},
                   {"annotations", {{"kueue.x-k8s.io/pod-suspending-parent", "statefulset"}}}}));
 }
 
-TEST(ParentReviewTest, BothTemplatesOfALeaderWorkerSet) {
+TEST(ParentReviewTest, MarksBothTemplatesOfALeaderWorkerSet) {
   const Json now = Mutated(kLwss, Groups());
   const Json& parts = now["spec"]["leaderWorkerTemplate"];
   const Json annotations = {
@@ -130,7 +130,7 @@ TEST(ParentReviewTest, BothTemplatesOfALeaderWorkerSet) {
   EXPECT_EQ(parts["workerTemplate"]["metadata"]["annotations"], with_offset);
 }
 
-TEST(ParentReviewTest, ALeaderWorkerSetWithoutLeaderTemplate) {
+TEST(ParentReviewTest, LeaderWorkerSetWithoutLeaderTemplateNeedsNoOffset) {
   const Json now =
       Mutated(kLwss, Groups(R"({"spec": {"leaderWorkerTemplate": {"leaderTemplate": null}}})"));
   const Json& parts = now["spec"]["leaderWorkerTemplate"];
@@ -147,7 +147,7 @@ TEST(ParentReviewTest, AGroupOfPodSetsNeedsNoOffset) {
           "kueue.x-k8s.io/pod-index-offset"));
 }
 
-TEST(ParentReviewTest, WhichObjectsAreMarked) {
+TEST(ParentReviewTest, QueueNamespaceAndOwnerDecideWhetherAnObjectIsMarked) {
   JobFacts all;
   all.manage_without_queue_name = true;
   JobFacts with_default;
@@ -196,7 +196,7 @@ TEST(ParentReviewTest, ARunningObjectGetsNoDefaults) {
   }
 }
 
-TEST(ParentReviewTest, TemplatesThatAreNoneAreLeftToTheSchema) {
+TEST(ParentReviewTest, InvalidTemplateIsLeftUnchanged) {
   const Json odd = Groups(R"({"spec": {"leaderWorkerTemplate": {"workerTemplate": "x"}}})");
   EXPECT_EQ(Mutated(kLwss, odd)["spec"]["leaderWorkerTemplate"]["workerTemplate"], "x");
 }
@@ -354,7 +354,7 @@ TEST(ParentReviewTest, AWorkloadThatIsNotOnHoldBlocksTheScaleUp) {
                 "deleted"));
 }
 
-TEST(ParentReviewTest, SetsOfAnotherParentAreNotJudged) {
+TEST(ParentReviewTest, StatefulSetOfAnotherParentIsNotValidated) {
   const char* another = R"({"spec": {"replicas": 3, "template": {"metadata": {"annotations":
       {"kueue.x-k8s.io/pod-suspending-parent": "leaderworkerset.x-k8s.io/leaderworkerset"}}}}})";
   EXPECT_EQ(Refusal(kStatefulSets, Serving(another), Serving()), "");

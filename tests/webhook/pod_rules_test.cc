@@ -52,7 +52,7 @@ std::size_t GateCount(const Json& pod) {
   return pod["spec"].value("schedulingGates", Json::array()).size();
 }
 
-TEST(PodReviewTest, WhichPodsAreGated) {
+TEST(PodReviewTest, QueueNamespaceAndOwnerDecideWhetherAPodIsGated) {
   JobFacts all;
   all.manage_without_queue_name = true;
   JobFacts unmanaged;
@@ -97,7 +97,7 @@ TEST(PodReviewTest, WhichPodsAreGated) {
   }
 }
 
-TEST(PodReviewTest, APodOfAHeldJobGetsItsMark) {
+TEST(PodReviewTest, PodOfAHeldJobGetsTheParentAnnotation) {
   JobFacts facts;
   facts.held_by = "example.com/cluster";
   const char* key = "kueue.x-k8s.io/pod-suspending-parent";
@@ -108,7 +108,7 @@ TEST(PodReviewTest, APodOfAHeldJobGetsItsMark) {
 }
 
 // Without framework "pod" only pods of parents are gated.
-TEST(PodReviewTest, BarePodsMayBeLeftAlone) {
+TEST(PodReviewTest, PodsWithoutAParentAreLeftAloneIfConfigured) {
   JobFacts facts;
   const JobReviews jobs{
       .facts = [&facts](const ReviewedKind&, const api::ObjectMeta&) { return facts; },
@@ -122,7 +122,7 @@ TEST(PodReviewTest, BarePodsMayBeLeftAlone) {
   EXPECT_TRUE(answer("/mutate--v1-pod", queued).contains("patch"));
 }
 
-TEST(PodReviewTest, AddsTheDefaults) {
+TEST(PodReviewTest, AddsDefaultQueueAndPriorityClass) {
   JobFacts facts;
   facts.default_local_queue = true;
   facts.default_priority_class = true;
@@ -131,7 +131,7 @@ TEST(PodReviewTest, AddsTheDefaults) {
   EXPECT_EQ(labels["kueue.x-k8s.io/priority-class"], "default");
 }
 
-TEST(PodReviewTest, KeepsWhatThePodHas) {
+TEST(PodReviewTest, KeepsThePodsFinalizersAnnotationsAndGates) {
   Json pod = Patched(kQueued);
   pod["metadata"]["finalizers"] = {"own"};
   pod["metadata"]["annotations"] = {
@@ -147,7 +147,7 @@ TEST(PodReviewTest, KeepsWhatThePodHas) {
   EXPECT_EQ(pod["spec"]["schedulingGates"][0]["name"], "own/gate");
 }
 
-TEST(PodReviewTest, OddObjectsGetAnAnswer) {
+TEST(PodReviewTest, AnswersForInvalidObjects) {
   for (const char* text :
        {R"({})", R"({"metadata": {}})", R"({"metadata": {"labels":
            {"kueue.x-k8s.io/queue-name": "lq"}, "finalizers": null}, "spec": {"schedulingGates": [3, null]}})",
@@ -179,7 +179,7 @@ void Expect(const Refused& each) {
 constexpr char kGroup[] = R"({"metadata": {"labels": {"kueue.x-k8s.io/pod-group-name": "g"},
     "annotations": {"kueue.x-k8s.io/pod-group-total-count": "2"}}})";
 
-TEST(PodReviewTest, RefusalsOfNewPods) {
+TEST(PodReviewTest, RejectsInvalidNewPods) {
   for (
       const Refused& each : {
           Refused{"plain", "{}", nullptr, ""},
@@ -236,7 +236,7 @@ TEST(PodReviewTest, RefusalsOfNewPods) {
   }
 }
 
-TEST(PodReviewTest, RefusalsOfChanges) {
+TEST(PodReviewTest, RejectsInvalidChanges) {
   for (const Refused& each : {
            Refused{"joins a group", kGroup, "{}", ""},
            Refused{"leaves its group", "{}", kGroup,

@@ -73,14 +73,14 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& row) { return row.param.name; });
 
-TEST(PolicyZonesTest, WithoutPoolsNothingIsKnown) {
+TEST(PolicyZonesTest, WithoutPoolsEveryZoneIsAllowed) {
   KnownZones known = Cluster();
   known.pools.clear();
   EXPECT_THAT(ValidateProvisioningPolicy(PolicyOf("", {"z"}), nullptr, known), IsEmpty());
   EXPECT_THAT(ValidateProvisioningPolicy(PolicyOf("t4", {"z"}), nullptr, known), IsEmpty());
 }
 
-TEST(PolicyZonesTest, AStepThatStaysIsNotLookedAtAgain) {
+TEST(PolicyZonesTest, UnchangedStepIsNotValidatedAgain) {
   const api::ProvisioningPolicy old = PolicyOf("t4", {"z"});
   api::ProvisioningPolicy policy = old;
   policy.max_in_flight = 3;

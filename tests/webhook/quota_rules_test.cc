@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& row) { return row.param.name; });
 
-TEST(ClusterQueueUpdateTest, AnOldBadFlavorOfACheckIsTolerated) {
+TEST(ClusterQueueUpdateTest, UnchangedUnknownFlavorOfACheckIsAllowed) {
   api::ClusterQueue queue = Queue();
   queue.spec.admission_checks = {{"prov", {"gone"}}};
   EXPECT_THAT(ValidateClusterQueue(queue, &queue), IsEmpty());
@@ -163,7 +163,7 @@ TEST(CohortRulesTest, NegativeAmountsAreRefused) {
                           HasSubstr("lendingLimit: Invalid value: \"-3m\"")));
 }
 
-TEST(ResourceFlavorRulesTest, TaintsAndTolerations) {
+TEST(ResourceFlavorRulesTest, ErrorNamesInvalidLabelsTaintsAndTolerations) {
   api::ResourceFlavor flavor;
   flavor.node_labels = {{"good", "v"}, {"bad key", "v"}};
   flavor.node_taints = {
@@ -180,7 +180,7 @@ TEST(ResourceFlavorRulesTest, TaintsAndTolerations) {
   EXPECT_THAT(errors, Contains(HasSubstr("effect must be 'NoExecute'")));
 }
 
-TEST(ResourceFlavorRulesTest, SharesOfGpus) {
+TEST(ResourceFlavorRulesTest, RejectsInvalidSharesOfGpus) {
   api::ResourceFlavor flavor;
   flavor.meta.annotations = {{api::kSharesPerGpuAnnotation, "nvidia.com/gpu=3"},
                              {api::kMostPerPodAnnotation, "nvidia.com/gpu=1"}};
@@ -193,7 +193,7 @@ TEST(ResourceFlavorRulesTest, SharesOfGpus) {
                             "RESOURCE=NUMBER")));
 }
 
-TEST(ResourceFlavorRulesTest, ThePriceOfANode) {
+TEST(ResourceFlavorRulesTest, RejectsInvalidPrices) {
   api::ResourceFlavor flavor;
   for (const char* good : {"0.445", "0", "3"}) {
     flavor.meta.annotations = {{api::kPricePerHourAnnotation, good}};
@@ -209,7 +209,7 @@ TEST(ResourceFlavorRulesTest, ThePriceOfANode) {
   }
 }
 
-TEST(ResourceFlavorRulesTest, ATopologyIsForLife) {
+TEST(ResourceFlavorRulesTest, TopologyNeedsNodeLabelsAndIsImmutable) {
   api::ResourceFlavor flavor;
   flavor.topology_name = "dc";
   EXPECT_THAT(ValidateResourceFlavor(flavor, nullptr), Contains(HasSubstr("nodeLabel")));

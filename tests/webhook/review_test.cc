@@ -45,7 +45,7 @@ TEST(ReviewTest, AQueuedJobIsSuspended) {
   EXPECT_EQ(patch, Json::parse(R"([{"op": "add", "path": "/spec/suspend", "value": true}])"));
 }
 
-TEST(ReviewTest, NothingToChangeIsNoPatch) {
+TEST(ReviewTest, UnchangedObjectGetsNoPatch) {
   Json job = kJob;
   job["spec"]["suspend"] = true;
   const Json response = ResponseTo("/mutate-batch-v1-job", ReviewOf(job));
@@ -72,7 +72,7 @@ TEST(ReviewTest, AnElasticJobIsGated) {
   EXPECT_FALSE(ResponseTo("/validate-batch-v1-job", ReviewOf(job)).contains("warnings"));
 }
 
-TEST(ReviewTest, WithoutSlicesAnElasticJobIsWarnedOf) {
+TEST(ReviewTest, WarnsOfAnElasticJobWithoutSlices) {
   const auto response_to = [](const Json& review) {
     const Json answer =
         *Review("/validate-batch-v1-job", review, kNoFacts, {.elastic_jobs = false});
@@ -91,7 +91,7 @@ TEST(ReviewTest, WithoutSlicesAnElasticJobIsWarnedOf) {
   EXPECT_FALSE(response_to(ReviewOf(job)).contains("warnings")) << "somebody else's job";
 }
 
-TEST(ReviewTest, ANewJobThatCanHardlyKeepItsDeadlineIsWarnedOf) {
+TEST(ReviewTest, WarnsOfANewJobThatMayMissItsDeadline) {
   const auto warnings = [](const char* deadline, const char* seconds) {
     Json job = kJob;
     job["metadata"]["creationTimestamp"] = "2026-01-05T12:00:00Z";
@@ -148,7 +148,7 @@ TEST(ReviewTest, UnmanagedJobsMayChangeFreely) {
   EXPECT_EQ(ResponseTo("/validate-batch-v1-job", ReviewOf(job, job))["allowed"], true);
 }
 
-TEST(ReviewTest, JobsWithoutAQueueMayNotWhereAllAreManaged) {
+TEST(ReviewTest, JobsWithoutAQueueAreValidatedIfAllAreManaged) {
   const JobReviews all{.facts = [](const ReviewedKind&, const api::ObjectMeta&) {
     return JobFacts{.manage_without_queue_name = true};
   }};
@@ -164,7 +164,7 @@ TEST(ReviewTest, JobsWithoutAQueueMayNotWhereAllAreManaged) {
   EXPECT_EQ(ResponseTo("/validate-batch-v1-job", ReviewOf(now, before))["allowed"], true);
 }
 
-TEST(ReviewTest, AJobThatMultiKueueRunsIsWarnedOf) {
+TEST(ReviewTest, WarnsOfAJobThatMultiKueueRuns) {
   Json job = kJob;
   job["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue";
   EXPECT_FALSE(ResponseTo("/mutate-batch-v1-job", ReviewOf(job)).contains("patch"));
@@ -178,13 +178,13 @@ TEST(ReviewTest, AJobThatMultiKueueRunsIsWarnedOf) {
   EXPECT_FALSE(ResponseTo("/validate-batch-v1-job", ReviewOf(job)).contains("warnings"));
 }
 
-TEST(ReviewTest, WhatIsNoReviewIsAnError) {
+TEST(ReviewTest, RequestThatIsNoReviewIsAnError) {
   EXPECT_FALSE(Review("/validate-batch-v1-job", Json("x"), kNoFacts));
   EXPECT_FALSE(Review("/validate-batch-v1-job", Json::object(), kNoFacts));
   EXPECT_FALSE(Review("/nowhere", ReviewOf(kJob), kNoFacts));
 }
 
-TEST(ReviewTest, TheUserOfAQueuedJobIsNotedOnce) {
+TEST(ReviewTest, UserOfAQueuedJobIsRecordedAndImmutable) {
   const ReviewGates gates{.record_users = true};
   const auto answer_to = [&gates](const char* path, const Json& object, const Json& old = nullptr) {
     Json review = ReviewOf(object, old);
@@ -262,7 +262,7 @@ constexpr const char* kKueuesKinds[] = {"-v1-pod",
                                         "trainer-kubeflow-org-v1alpha1-trainjob",
                                         "workload-codeflare-dev-v1beta2-appwrapper"};
 
-TEST(ReviewTest, EveryPathOfKueuesManifestsAllowsWhatIsNotBerthsBusiness) {
+TEST(ReviewTest, EveryPathOfKueuesManifestsAllowsAPlainObject) {
   const Json object = {{"metadata", {{"name", "x"}}}, {"spec", {{"template", Json::object()}}}};
   std::vector<std::string> paths{"/validate-kueue-x-k8s-io-v1beta2-cohort"};
   for (const std::string kind : kKueuesKinds) {
@@ -280,7 +280,7 @@ TEST(ReviewTest, EveryPathOfKueuesManifestsAllowsWhatIsNotBerthsBusiness) {
   EXPECT_FALSE(IsReviewPath("/mutate-apps-v1-daemonset", kNoFacts));
 }
 
-TEST(ReviewTest, MinCountGoesWherePartialAdmissionIsOff) {
+TEST(ReviewTest, MinCountIsRemovedIfPartialAdmissionIsOff) {
   const Json workload = Json::parse(R"({"metadata": {"name": "w"}, "spec": {"podSets": [
     {"name": "a", "count": 3, "minCount": 1}, {"name": "b", "count": 2}]}})");
   constexpr char kPath[] = "/mutate-kueue-x-k8s-io-v1beta2-workload";
@@ -292,7 +292,7 @@ TEST(ReviewTest, MinCountGoesWherePartialAdmissionIsOff) {
   EXPECT_EQ(patch, Json::parse(R"([{"op": "remove", "path": "/spec/podSets/0/minCount"}])"));
 }
 
-TEST(ReviewTest, OnlyANominatedClusterGetsAWorkload) {
+TEST(ReviewTest, ClusterNameMustBeANominatedCluster) {
   static constexpr char kPath[] = "/validate-kueue-x-k8s-io-v1beta2-workload";
   const Json workload = Json::parse(R"({"metadata": {"name": "w"}, "spec": {"podSets": [
     {"name": "main", "count": 1, "template": {"spec": {"containers": []}}}]}})");

@@ -43,7 +43,7 @@ TEST(WebhookServerTest, AnAdmissionReviewIsAnswered) {
 }
 
 // The review of a large object waits in a function of the test, small ones are answered meanwhile.
-TEST(WebhookServerTest, LargeReviewsDelayNoSmallOnes) {
+TEST(WebhookServerTest, LargeReviewsDoNotDelaySmallOnes) {
   std::promise<void> entered;
   std::promise<void> release;
   std::promise<void> all_refused;
@@ -100,7 +100,7 @@ TEST(WebhookServerTest, LargeReviewsDelayNoSmallOnes) {
   pool.Stop();
 }
 
-TEST(WebhookServerTest, BadRequestsAreTold) {
+TEST(WebhookServerTest, InvalidRequestsGetAnErrorStatus) {
   EXPECT_EQ(Ask("GET", "/convert", "").status, 405);
   EXPECT_EQ(Ask("POST", "/nowhere", "{}").status, 404);
   EXPECT_EQ(Ask("POST", "/convert", "{}", "text/plain").status, 415);
@@ -109,7 +109,7 @@ TEST(WebhookServerTest, BadRequestsAreTold) {
   EXPECT_EQ(Ask("POST", "/validate-batch-v1-job", "\xff\xfe").status, 400);
 }
 
-TEST(WebhookServerTest, NestingEndsTheRequestNotTheProcess) {
+TEST(WebhookServerTest, DeeplyNestedBodyIsRejected) {
   const std::string arrays(240 * 1024, '[');
   std::string objects;
   for (int i = 0; i < 40'000; ++i) objects += R"({"a":)";
@@ -143,7 +143,7 @@ TEST(WebhookServerTest, TheDeepestObjectIsConvertedAndPatched) {
 }
 
 // 200 bytes that expand to a hundred thousand domains each.
-TEST(WebhookServerTest, ConversionDoesNotGrowWithoutBound) {
+TEST(WebhookServerTest, ConversionIsBounded) {
   const std::string slice = R"({"domainCount": 100000, "podCounts": {"universal": 1},
       "valuesPerLevel": [{"universal": "x"}]})";
   const auto ask = [](const std::string& slices) {

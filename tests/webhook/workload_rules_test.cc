@@ -239,7 +239,7 @@ TEST(WorkloadRulesUpdateTest, AWorkloadWithQuotaMayOnlyShrink) {
   }
 }
 
-TEST(WorkloadRulesUpdateTest, ASliceThatShrankMayGiveReclaimablePodsUp) {
+TEST(WorkloadRulesUpdateTest, ShrunkSliceMayLowerReclaimablePods) {
   api::Workload old = Slice();
   old.status.reclaimable_pods = {{"main", 3}};
   api::Workload shrunk = old;
@@ -255,7 +255,7 @@ TEST(WorkloadRulesUpdateTest, ASliceThatShrankMayGiveReclaimablePodsUp) {
   EXPECT_THAT(ValidateWorkload(capped, &shrunk), IsEmpty());
 }
 
-TEST(WorkloadRulesUpdateTest, ASliceThatUsesItsGrantMayGiveReclaimablePodsUp) {
+TEST(WorkloadRulesUpdateTest, PartiallyAdmittedSliceMayLowerReclaimablePods) {
   api::Workload old = Slice();
   old.status.reclaimable_pods = {{"main", 3}};
   old.status.admission->pod_set_assignments[0].count = 1;  // admitted with three of four to give
@@ -273,7 +273,7 @@ TEST(WorkloadRulesTest, ASliceHasNoMinCount) {
               Contains(HasSubstr("spec.podSets[0].minCount: Forbidden")));
 }
 
-TEST(WorkloadRulesUpdateTest, ReclaimedPodsDoNotComeBack) {
+TEST(WorkloadRulesUpdateTest, ReclaimablePodsMayNotDecrease) {
   api::Workload old = Reserved();
   old.status.reclaimable_pods = {{"main", 2}};
   api::Workload now = old;
@@ -283,7 +283,7 @@ TEST(WorkloadRulesUpdateTest, ReclaimedPodsDoNotComeBack) {
   EXPECT_THAT(ValidateWorkload(now, &old), Contains(HasSubstr("cannot be removed")));
 }
 
-TEST(WorkloadRulesUpdateTest, ReadyChecksKeepTheirPromise) {
+TEST(WorkloadRulesUpdateTest, PodSetUpdatesOfReadyChecksAreImmutable) {
   api::Workload old = Reserved();
   old.status.admission_checks = {{.name = "c",
                                   .state = api::CheckState::kReady,
@@ -296,7 +296,7 @@ TEST(WorkloadRulesUpdateTest, ReadyChecksKeepTheirPromise) {
   EXPECT_THAT(ValidateWorkload(now, &old), IsEmpty());
 }
 
-TEST(WorkloadRulesTest, ABoostIsReadWhereItsGateIsOn) {
+TEST(WorkloadRulesTest, PriorityBoostIsValidatedOnlyWithItsGate) {
   api::Workload workload = Good();
   workload.meta.annotations[api::kPriorityBoostAnnotation] = "much";
   EXPECT_THAT(ValidateWorkload(workload, nullptr), IsEmpty());

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 
 class AdmissionControllersTest : public AdmissionFixture {};
 
-TEST_F(AdmissionControllersTest, AdmitsWhatFitsAndSaysWhyTheRestWaits) {
+TEST_F(AdmissionControllersTest, AdmitsAWorkloadThatFitsAndExplainsOneThatWaits) {
   PutQueues(4);
   PutWorkload("a", 3);
   executor_.RunFor(1s);
@@ -53,7 +53,7 @@ TEST_F(AdmissionControllersTest, FinishedWorkloadMakesRoom) {
   EXPECT_EQ(Object("clusterqueues/cq")["status"]["admittedWorkloads"], 1);
 }
 
-TEST_F(AdmissionControllersTest, QueuesThatComeLateAreNoProblem) {
+TEST_F(AdmissionControllersTest, AdmitsAWorkloadOnceItsMissingQueuesAreCreated) {
   PutWorkload("a", 1);
   executor_.RunFor(2s);
   EXPECT_EQ(ReasonOf("a", api::kQuotaReserved), "Misconfigured");
@@ -120,7 +120,7 @@ TEST_F(AdmissionControllersTest, WaitingWorkloadsListTheChecksOfTheirQueue) {
   EXPECT_FALSE(Get("a").spec.active);
 }
 
-TEST_F(AdmissionControllersTest, RetryGivesQuotaBackAndTriesAgainLater) {
+TEST_F(AdmissionControllersTest, RetryReleasesQuotaAndReservesItAfterTheBackoff) {
   Put("admissionchecks", "dws", {{"controllerName", "example.com/c"}});
   ActivateCheck("dws");
   PutQueues(4, {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "dws"}}}}}}});
@@ -145,7 +145,7 @@ TEST_F(AdmissionControllersTest, RetryGivesQuotaBackAndTriesAgainLater) {
 }
 
 // The rule hear-late-answers: a check is rejected while its workload is being evicted.
-TEST_F(AdmissionControllersTest, ALateRejectionCountsByTheRule) {
+TEST_F(AdmissionControllersTest, RejectionAfterEvictionDeactivatesOnlyWithHearLateAnswers) {
   for (const bool hears : {true, false}) {
     Crash();
     ASSERT_TRUE(options_.driver.scheduler.own_rules.Set("hear-late-answers", hears));
@@ -192,7 +192,7 @@ TEST_F(AdmissionControllersTest, PreemptsLowerPriorityAndAdmitsWhenItHasStopped)
   EXPECT_FALSE(Is("low", api::kQuotaReserved));
 }
 
-TEST_F(AdmissionControllersTest, HoldAndDrainEvictsAndComesBack) {
+TEST_F(AdmissionControllersTest, HoldAndDrainEvictsAndItsEndAdmitsAgain) {
   PutQueues(4);
   PutWorkload("a", 1);
   executor_.RunFor(2s);
@@ -209,7 +209,7 @@ TEST_F(AdmissionControllersTest, HoldAndDrainEvictsAndComesBack) {
   EXPECT_TRUE(Is("a", api::kAdmitted));
 }
 
-TEST_F(AdmissionControllersTest, DeactivationFreesAndReactivationQueues) {
+TEST_F(AdmissionControllersTest, DeactivationReleasesQuotaAndReactivationQueues) {
   PutQueues(1);
   PutWorkload("a", 1);
   executor_.RunFor(2s);
@@ -275,7 +275,7 @@ TEST_F(AdmissionControllersTest, WorkloadsFollowTheValueOfTheirPriorityClass) {
   EXPECT_EQ(Get("pods").spec.priority, 1) << "another kind of class";
 }
 
-TEST_F(AdmissionControllersTest, AClassOfMoreWorkloadsThanOneLookWrites) {
+TEST_F(AdmissionControllersTest, ChangedPriorityClassReachesMoreWorkloadsThanOneBatch) {
   const auto put_class = [this](int value) {
     api_.Put(std::string(kKueueRoot) + "workloadpriorityclasses",
              {{"metadata", {{"name", "c"}}}, {"value", value}});
@@ -302,7 +302,7 @@ TEST_F(AdmissionControllersTest, AClassOfMoreWorkloadsThanOneLookWrites) {
 constexpr char kBypassed[] =
     "Bypassed scheduling evaluation because an equivalent workload recently failed";
 
-TEST_F(AdmissionControllersTest, LateTwinOfARefusedWorkloadIsToldTheSame) {
+TEST_F(AdmissionControllersTest, LaterEquivalentOfAnInadmissibleWorkloadGetsItsReason) {
   PutQueues(1);
   PutWorkload("big", 5);
   executor_.RunFor(5s);
@@ -315,7 +315,7 @@ TEST_F(AdmissionControllersTest, LateTwinOfARefusedWorkloadIsToldTheSame) {
   EXPECT_EQ(MessageOf("twin", api::kQuotaReserved), kBypassed);
 }
 
-TEST_F(AdmissionControllersTest, TwinsOfARefusedWorkloadAreToldTheSameOnce) {
+TEST_F(AdmissionControllersTest, EquivalentWorkloadsGetTheReasonOfTheTriedOneOnce) {
   PutQueues(2);
   PutWorkload("runs", 2);
   executor_.RunFor(2s);
@@ -342,7 +342,7 @@ TEST_F(AdmissionControllersTest, TwinsOfARefusedWorkloadAreToldTheSameOnce) {
   }
 }
 
-TEST_F(AdmissionControllersTest, ATwinIsToldAnewAfterARestartOnlyIfItIsAnother) {
+TEST_F(AdmissionControllersTest, BypassedWorkloadsKeepTheirMessageAfterARestart) {
   PutQueues(4);
   PutClusterQueue("fuller", 3);
   PutLocalQueue("fuller-lq", "fuller");
@@ -369,7 +369,7 @@ TEST_F(AdmissionControllersTest, ATwinIsToldAnewAfterARestartOnlyIfItIsAnother) 
   EXPECT_EQ(MessageOf("moves", api::kQuotaReserved), kBypassed);
 }
 
-TEST_F(AdmissionControllersTest, AFlavorThatIsNotAvoidedAnyMoreIsTriedAtOnce) {
+TEST_F(AdmissionControllersTest, TriesAFlavorOnceItLeavesTheAvoidedFlavors) {
   PutQueues(1);
   for (const char* key : {api::kAvoidedFlavorsAnnotation, api::kReactiveAvoidedFlavorsAnnotation}) {
     const auto avoid = [key](const char* flavors) {
@@ -388,7 +388,7 @@ TEST_F(AdmissionControllersTest, AFlavorThatIsNotAvoidedAnyMoreIsTriedAtOnce) {
   }
 }
 
-TEST_F(AdmissionControllersTest, AReasonThatSomebodyRemovesIsWrittenAgain) {
+TEST_F(AdmissionControllersTest, WritesARemovedReasonAgain) {
   PutQueues(1);
   PutWorkload("a", 1);
   executor_.RunFor(1s);
@@ -400,7 +400,7 @@ TEST_F(AdmissionControllersTest, AReasonThatSomebodyRemovesIsWrittenAgain) {
   EXPECT_EQ(ReasonOf("b", api::kQuotaReserved), "WaitingForQuota");
 }
 
-TEST_F(AdmissionControllersTest, AtRestNothingIsWritten) {
+TEST_F(AdmissionControllersTest, WritesNothingWhileNothingChanges) {
   PutQueues(4, {{"queueingStrategy", "StrictFIFO"}});
   PutWorkload("a", 3);
   PutWorkload("blocked", 3);

@@ -33,7 +33,7 @@ class AdmissionFaultsTest : public AdmissionFixture {
   std::vector<std::string> names_;
 };
 
-TEST_F(AdmissionFaultsTest, ConflictIsReadAndDecidedAgain) {
+TEST_F(AdmissionFaultsTest, AdmitsAfterAConflictOfTheAdmissionWrite) {
   PutQueues(4);
   api_.FailNext("workloads/a/status", 409);
   PutWorkload("a", 1);
@@ -49,7 +49,7 @@ TEST_F(AdmissionFaultsTest, AThrottledAdmissionIsWrittenAgainSoon) {
   EXPECT_TRUE(Is("a", api::kAdmitted)) << "not put aside as refused";
 }
 
-TEST_F(AdmissionFaultsTest, ConflictWithAWriteThatDoesNotMatterIsWrittenAgain) {
+TEST_F(AdmissionFaultsTest, ConflictWithoutAChangeOfTheObjectNeedsNoNewDecision) {
   PutQueues(4);
   executor_.RunFor(2s);
   const std::int64_t cycles = admission_->cycle_count();
@@ -73,7 +73,7 @@ TEST_F(AdmissionFaultsTest, ConflictWithANewSpecIsDecidedAgain) {
   EXPECT_EQ(ReservedCpuOf("a"), 2);
 }
 
-TEST_F(AdmissionFaultsTest, LostAnswerOfAWriteThatHappened) {
+TEST_F(AdmissionFaultsTest, AdmissionWhoseAnswerIsLostKeepsItsQuota) {
   PutQueues(1);
   api_.FailNext("workloads/a/status", 0, RegistryTransport::Effect::kDone,
                 ErrorCode::kDeadlineExceeded);
@@ -122,7 +122,7 @@ TEST_F(AdmissionFaultsTest, AnAdmissionByItsChecksWhoseAnswerIsLostGetsItsEvent)
 }
 
 // A decision that was not written is written later, and its event is emitted once.
-TEST_F(AdmissionFaultsTest, DecisionsThatAreWrittenLaterGetTheirEvents) {
+TEST_F(AdmissionFaultsTest, EmitsTheEventOfAnAdmissionThatIsWrittenLater) {
   PutQueues(4);
   for (int i = 0; i < 3; ++i) api_.FailNext("workloads/a/status", 503);
   PutWorkload("a", 4);
@@ -131,7 +131,7 @@ TEST_F(AdmissionFaultsTest, DecisionsThatAreWrittenLaterGetTheirEvents) {
   EXPECT_EQ(std::count(reasons.begin(), reasons.end(), "Admitted"), 1);
 }
 
-TEST_F(AdmissionFaultsTest, RefusedForGoodIsPutAsideAndOthersGoOn) {
+TEST_F(AdmissionFaultsTest, WorkloadWithRefusedWritesDoesNotBlockTheNextOne) {
   PutQueues(1);
   for (int i = 0; i < 3; ++i) api_.FailNext("workloads/a/status", 422);
   PutWorkload("a", 1, {{"priority", 9}});
@@ -146,7 +146,7 @@ TEST_F(AdmissionFaultsTest, RefusedForGoodIsPutAsideAndOthersGoOn) {
   EXPECT_TRUE(Is("a", api::kAdmitted));
 }
 
-TEST_F(AdmissionFaultsTest, DeletedWhileItsAdmissionIsWritten) {
+TEST_F(AdmissionFaultsTest, AdmitsTheNextWorkloadAfterAnAdmittedOneIsDeleted) {
   PutQueues(1);
   executor_.RunFor(2s);
   PutWorkload("a", 1);
@@ -180,7 +180,7 @@ TEST_F(AdmissionFaultsTest, PreemptionThatIsRefusedIsNotTriedInALoop) {
   EXPECT_TRUE(Is("low", api::kEvicted));
 }
 
-TEST_F(AdmissionFaultsTest, PreemptionMeetsAnotherWriter) {
+TEST_F(AdmissionFaultsTest, PreemptionIsWrittenOnceAfterConflicts) {
   PutQueues(1, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
   PutWorkload("low", 1);
   executor_.RunFor(2s);
@@ -204,7 +204,7 @@ TEST_F(AdmissionFaultsTest, RestartRebuildsEverythingFromTheApi) {
   EXPECT_EQ(Object("clusterqueues/cq")["status"]["reservingWorkloads"], 4);
 }
 
-TEST_F(AdmissionFaultsTest, RandomFaultsKeepTheQuotaAndLoseNothing) {
+TEST_F(AdmissionFaultsTest, RandomFaultsNeverExceedTheQuotaAndLoseNoWorkload) {
   constexpr int kCpu = 5;
   PutQueues(kCpu);
   executor_.RunFor(1s);

@@ -35,7 +35,7 @@ class OwnRuleSwitches : public AdmissionFixture, public ::testing::WithParamInte
   }
 };
 
-TEST_P(OwnRuleSwitches, HoldUntilStopped) {
+TEST_P(OwnRuleSwitches, HoldUntilStoppedKeepsTheQuotaUntilPodsStop) {
   Switch("hold-until-stopped");
   PutQueues(4);
   PutWorkload("a", 4);
@@ -50,7 +50,7 @@ TEST_P(OwnRuleSwitches, HoldUntilStopped) {
   EXPECT_EQ(HasQuota("b"), !GetParam()) << "the pods of a have not stopped";
 }
 
-TEST_P(OwnRuleSwitches, WakeWithoutLocalQueue) {
+TEST_P(OwnRuleSwitches, WakeWithoutLocalQueueWakesAfterItsDeletion) {
   Switch("wake-without-local-queue");
   PutQueues(4);
   PutLocalQueue("other", "cq");
@@ -66,7 +66,7 @@ TEST_P(OwnRuleSwitches, WakeWithoutLocalQueue) {
   EXPECT_EQ(HasQuota("b"), GetParam());
 }
 
-TEST_P(OwnRuleSwitches, WakeTheTreeLeft) {
+TEST_P(OwnRuleSwitches, WakeTheTreeLeftWakesTheCohortThatAQueueLeft) {
   Switch("wake-the-tree-left");
   PutOrg(4, 0);
   PutWorkload("a", 4, {{"queueName", "borrower"}});
@@ -79,7 +79,7 @@ TEST_P(OwnRuleSwitches, WakeTheTreeLeft) {
   EXPECT_EQ(HasQuota("b"), GetParam()) << "a does not use the quota of org any more";
 }
 
-TEST_P(OwnRuleSwitches, PreemptorKeepsWhatItFreed) {
+TEST_P(OwnRuleSwitches, PreemptorKeepsWhatItFreedAdmitsThePreemptor) {
   Switch("preemptor-keeps-what-it-freed");
   PutOrg(2, 2, {{"reclaimWithinCohort", "Any"}});
   PutWorkload("v", 4, {{"queueName", "borrower"}, {"priority", 5}});
@@ -96,7 +96,7 @@ TEST_P(OwnRuleSwitches, PreemptorKeepsWhatItFreed) {
 }
 
 // The second name of the rule.
-TEST_P(OwnRuleSwitches, OwnersBeforeReturningBorrowers) {
+TEST_P(OwnRuleSwitches, OwnersBeforeReturningBorrowersAdmitsTheOwnersNextWorkload) {
   Switch("owners-before-returning-borrowers");
   PutOrg(4, 0, {{"reclaimWithinCohort", "Any"}});
   PutWorkload("v", 1, {{"queueName", "borrower"}});
@@ -117,7 +117,7 @@ TEST_P(OwnRuleSwitches, OwnersBeforeReturningBorrowers) {
   EXPECT_EQ(HasQuota("v"), !GetParam()) << "it is preempted a second time";
 }
 
-TEST_P(OwnRuleSwitches, OwnersBeforeBorrowers) {
+TEST_P(OwnRuleSwitches, OwnersBeforeBorrowersAdmitsTheOwnersNextHead) {
   Switch("owners-before-borrowers");
   PutOrg(4, 0, {{"reclaimWithinCohort", "Any"}});
   PutWorkload("running", 4, {{"queueName", "owner"}});
@@ -133,7 +133,7 @@ TEST_P(OwnRuleSwitches, OwnersBeforeBorrowers) {
   EXPECT_EQ(Is("b", api::kEvicted), !GetParam()) << "it is admitted, and preempted at once";
 }
 
-TEST_P(OwnRuleSwitches, VictimsForPods) {
+TEST_P(OwnRuleSwitches, VictimsForPodsPreemptsForTheQuotaOfPods) {
   Switch("victims-for-pods");
   Json resources = {{{"name", "cpu"}, {"nominalQuota", 4}},
                     {{"name", "pods"}, {"nominalQuota", 2}}};
@@ -152,7 +152,7 @@ TEST_P(OwnRuleSwitches, VictimsForPods) {
 }
 
 // Two borrowers get their quota in one second. The one with the smaller UID was preempted once.
-TEST_P(OwnRuleSwitches, SpareThePreempted) {
+TEST_P(OwnRuleSwitches, SpareThePreemptedEvictsTheOtherCandidate) {
   Switch("spare-the-preempted");
   PutOrg(2, 0, {{"reclaimWithinCohort", "Any"}});
   for (const char* name : {"a", "b"}) PutWorkload(name, 1, {{"queueName", "none-yet"}});
@@ -213,7 +213,7 @@ class ScanSwitches : public OwnRuleSwitches {
 };
 
 // Quota of the first flavor comes free between two attempts.
-TEST_P(ScanSwitches, RescanAfterChanges) {
+TEST_P(ScanSwitches, RescanAfterChangesAdmitsAfterAReleaseDuringTheScan) {
   options_.driver.wake_up_batch = 0s;
   int waits = 0;
   for (int instant = 0; instant < kInstants; ++instant) {
@@ -234,7 +234,7 @@ TEST_P(ScanSwitches, RescanAfterChanges) {
 }
 
 // The queue stops taking the workload's namespace between two attempts.
-TEST_P(ScanSwitches, ParkHeadsNotTried) {
+TEST_P(ScanSwitches, ParkHeadsNotTriedLetsTheNextWorkloadStart) {
   const Json selector = {{"namespaceSelector", {{"matchLabels", {{"takes", "this"}}}}}};
   const auto put_namespace = [this](const char* name, const char* takes) {
     api_.Put("/api/v1/namespaces",

@@ -61,7 +61,7 @@ TEST(VisibilityApiTest, SnapshotsOfTheQueuesReadLastAreKept) {
   EXPECT_EQ(reads.snapshots_taken(), most + 2) << "nine queues, eight snapshots";
 }
 
-TEST(VisibilityApiTest, QueuesThatDoNotExist) {
+TEST(VisibilityApiTest, AnswersNotFoundForUnknownQueues) {
   TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 1}}}})});
   PendingReads reads(world.scheduler());
   EXPECT_EQ(reads.Read(ClusterQueueRequest("none"), {})().status, 404);

@@ -38,7 +38,7 @@ class WakesTest : public WakesWorld, public ::testing::WithParamInterface<WakeCa
   }
 };
 
-TEST_P(WakesTest, TheChangeGivesTheWaitingWorkloadItsQuota) {
+TEST_P(WakesTest, ChangeWakesTheWaitingWorkload) {
   const auto& [row, hashing] = GetParam();
   Crash();
   options_.driver.scheduler.gates.scheduling_equivalence_hashing = hashing;
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Table, WakesTest,
 // changes later that would wake `w`, which came in the same cycle.
 class KeptNodesTest : public WakesWorld, public ::testing::WithParamInterface<bool> {};
 
-TEST_P(KeptNodesTest, TheNextCycleGivesThem) {
+TEST_P(KeptNodesTest, NodesOfAVictimPlanWakeTheWaitingWorkloadOnlyWithTheRule) {
   Crash();
   options_.driver.scheduler.own_rules.wake_the_flavor = GetParam();
   Boot();
@@ -92,7 +92,7 @@ TEST_P(KeptNodesTest, TheNextCycleGivesThem) {
 INSTANTIATE_TEST_SUITE_P(Switched, KeptNodesTest, ::testing::Bool(),
                          [](const auto& row) { return std::string(row.param ? "On" : "Off"); });
 
-TEST(WakesPageTest, HasARowForEachRow) {
+TEST(WakesPageTest, PageListsEveryWake) {
   std::ifstream file(BERTH_QUEUES_PAGE);
   ASSERT_TRUE(file.good());
   std::set<std::string> told;

@@ -38,7 +38,7 @@ struct OwnersRow {
 
 class OwnersBeforeBorrowers : public ::testing::TestWithParam<OwnersRow> {};
 
-TEST_P(OwnersBeforeBorrowers, TheFirstCycles) {
+TEST_P(OwnersBeforeBorrowers, FirstTwoCyclesFollowTheRule) {
   const OwnersRow& row = GetParam();
   api::ClusterQueue owner = MakeOrgQueue("owner", 4, row.reclaim);
   owner.spec.queueing_strategy = row.strategy;
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 .then = "wide NoFit"}),
     [](const auto& row) { return std::string(row.param.name); });
 
-TEST(OwnersBeforeBorrowersStory, WithoutTheRuleTheNextHeadPreempts) {
+TEST(OwnersBeforeBorrowersStory, OwnersNextHeadPreemptsTheBorrowerWithoutTheRule) {
   for (const bool own : {true, false}) {
     SCOPED_TRACE(own);
     SchedulerConfig config;
@@ -124,7 +124,7 @@ TEST(OwnersBeforeBorrowersStory, WithoutTheRuleTheNextHeadPreempts) {
 }
 
 // Each of two queues borrows what the other one owns, and has a workload that would take its own.
-TEST(OwnersBeforeBorrowersStory, QueuesDoNotWaitForOneAnother) {
+TEST(OwnersBeforeBorrowersStory, QueuesThatBorrowFromEachOtherAreAdmitted) {
   const auto queue = [](const char* name, int cpus, int gpus) {
     api::ClusterQueue made = MakeQueue(name, "org", {{"f", {{"cpu", cpus}, {"gpu", gpus}}}});
     made.spec.preemption.reclaim_within_cohort = PreemptionPolicy::kAny;
@@ -156,7 +156,7 @@ TEST(OwnersBeforeBorrowersStory, AMemberOfTheCohortThatOwnsTheQuotaReclaimsToo) 
   }
 }
 
-TEST(OwnersBeforeBorrowersStory, OwnersThatAlwaysHaveMoreToTryDoNotStopABorrowerForEver) {
+TEST(OwnersBeforeBorrowersStory, BorrowerIsAdmittedAfterABoundedNumberOfCycles) {
   TableWorld world({"f"},
                    {MakeOrgQueue("owner", 4, PreemptionPolicy::kAny), MakeOrgQueue("borrower", 0)});
   world.Apply(MakeJob("b", "borrower", 4, {{"gpu", 1}}));

@@ -157,7 +157,7 @@ class Game {
   std::vector<bool> left_;
 };
 
-TEST(TournamentProperty, EveryTurnIsThatOfTheRuleAppliedAnew) {
+TEST(TournamentProperty, EveryTurnIsThatOfARecomputedTournament) {
   support::CheckProperty(2000, [] {
     const auto plan = rc::gen::build<QueuePlan>(
         rc::gen::set(&QueuePlan::cohort, support::Below(kTournamentCohorts + 1)),

@@ -44,7 +44,7 @@ api::DeviceRequest Of(const std::string& device_class, std::int64_t count = 1) {
   return {.exactly = true, .device_class = device_class, .count = count};
 }
 
-TEST(DeviceClaimsTest, CountsOrSaysWhyNot) {
+TEST(DeviceClaimsTest, CountsTheDevicesOfAClaimOrReportsTheProblem) {
   struct ClaimRow {
     const char* name;
     std::vector<api::DeviceRequest> requests;
@@ -262,7 +262,7 @@ const SelectionRow kSelectionRows[] = {
 };
 
 // Selectors are compared with the devices of the cluster; counters are read from them.
-TEST(DeviceClaimsTest, DevicesAreSelected) {
+TEST(DeviceClaimsTest, SelectorsDecideDeviceCountAndCounters) {
   DeviceClassMapping classes = kClasses;
   classes["part.example.com"] = "gpu-memory";
   for (const SelectionRow& row : kSelectionRows) {
@@ -282,7 +282,7 @@ TEST(DeviceClaimsTest, DevicesAreSelected) {
   }
 }
 
-TEST(DeviceClaimsTest, DevicesThatComeAndGo) {
+TEST(DeviceClaimsTest, ProblemFollowsDeviceClassesAndSlices) {
   DeviceClaims claims;
   claims.Use(kClasses, ClaimsInLabels);
   claims.Set(Template("t", {With(Of("gpu.example.com", 3), kLarge)}));
@@ -297,7 +297,7 @@ TEST(DeviceClaimsTest, DevicesThatComeAndGo) {
 }
 
 // Many devices, and an expression that takes many steps for each: the answer is a problem, in time.
-TEST(DeviceClaimsTest, ExpressionsHaveABound) {
+TEST(DeviceClaimsTest, CostlySelectorIsAProblem) {
   DeviceClaims claims;
   claims.Use(kClasses, ClaimsInLabels);
   AddDevices(claims);
@@ -316,7 +316,7 @@ TEST(DeviceClaimsTest, ExpressionsHaveABound) {
 }
 
 // A container that asks for an extended resource which a device class serves.
-TEST(DeviceClaimsTest, ExtendedResourcesOfDeviceClasses) {
+TEST(DeviceClaimsTest, CountsExtendedResourcesOfDeviceClasses) {
   struct ExtendedRow {
     const char* name;
     api::ResourceAmounts inits;
@@ -383,7 +383,7 @@ TEST(DeviceClaimsTest, ExtendedResourcesOfDeviceClasses) {
 }
 
 // Kubernetes takes the class that was created last, then the first by name.
-TEST(DeviceClaimsTest, OfSeveralClassesThatServeAResource) {
+TEST(DeviceClaimsTest, NewestClassServesAnExtendedResource) {
   DevicePool pool;
   const auto add = [&pool](const char* name, int second) {
     api::DeviceClass made;
@@ -422,7 +422,7 @@ TEST(DeviceClaimsTest, DevicesAreNeitherExcludedNorTransformed) {
   EXPECT_EQ(world.Cycle(), "w NoFit");
 }
 
-TEST(DeviceClaimsTest, TemplatesThatComeLaterAndClaimsThatExist) {
+TEST(DeviceClaimsTest, MissingTemplatesAndExistingClaimsAreProblems) {
   DeviceClaims claims;
   const api::Workload workload = Claiming({{"claim", "t"}});
   EXPECT_THAT(claims.Problem(workload), HasSubstr("deviceClassMappings"));
@@ -438,7 +438,7 @@ TEST(DeviceClaimsTest, TemplatesThatComeLaterAndClaimsThatExist) {
   EXPECT_EQ(claims.Problem(support::MakeJob("plain", "a", 1, {})), "");
 }
 
-TEST(DeviceClaimsTest, QuotaCountsThemAndATemplateWakesItsWorkloads) {
+TEST(DeviceClaimsTest, QuotaCountsClaimedDevicesOnceTheTemplateExists) {
   SchedulerConfig config;
   config.device_classes = kClasses;
   config.claims_of = ClaimsInLabels;

@@ -127,7 +127,7 @@ TEST(FlavorAssignmentTest, FlavorsThatAPolicyHasUsedUpAreSkipped) {
   }
 }
 
-TEST(FlavorAssignmentTest, SelectorsAndAffinity) {
+TEST(FlavorAssignmentTest, NodeSelectorsAndAffinityChooseTheFlavor) {
   const Match rows[] = {
       {"selector of the second", {}, {}, {}, {{"tier", "plain"}}, {}, "plain"},
       {"selector on a key no flavor has is not its business",
@@ -187,7 +187,7 @@ FlavorOf OfB(const char* flavor, State state) {
   return {flavor, {{"gpu", state == State::kBorrow ? 4 : 0}}};
 }
 
-TEST(FlavorAssignmentTest, FungibilityAndPreference) {
+TEST(FlavorAssignmentTest, FungibilityAndPreferenceChooseTheFlavor) {
   using enum State;
   constexpr auto kStop = api::SearchPolicy::kMayStopSearch;
   constexpr auto kNext = api::SearchPolicy::kTryNextFlavor;
@@ -256,7 +256,7 @@ TEST(FlavorAssignmentTest, FungibilityAndPreference) {
   }
 }
 
-TEST(FlavorAssignmentTest, TheScanGoesOnAfterTheLastFlavorTried) {
+TEST(FlavorAssignmentTest, ScanContinuesAfterTheLastTriedFlavor) {
   // y is nominated on f0, which it would borrow; x takes it first.
   TableWorld world({"f0", "f1"},
                    {MakeQueue("a", "c", {{"f0", {{"gpu", 4}}}}),
@@ -269,7 +269,7 @@ TEST(FlavorAssignmentTest, TheScanGoesOnAfterTheLastFlavorTried) {
   EXPECT_EQ(world.Of("y").assignment.pod_sets[0].attempts.size(), 1U) << "f0 is not tried again";
 }
 
-TEST(FlavorAssignmentTest, PreemptingStartsTheScanAnew) {
+TEST(FlavorAssignmentTest, PreemptionRestartsTheScanAtTheFirstFlavor) {
   api::ClusterQueue a = MakeQueue("a", "", {{"f0", {{"gpu", 2}}}, {"f1", {{"gpu", 2}}}});
   a.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
   a.spec.flavor_fungibility.when_can_preempt = api::SearchPolicy::kMayStopSearch;
@@ -287,7 +287,7 @@ TEST(FlavorAssignmentTest, PreemptingStartsTheScanAnew) {
 
 // FlavorFungibility off: the policies of the queue are ignored, and the first flavor with room is
 // taken before one where something has to be preempted.
-TEST(FlavorAssignmentTest, WithoutFungibilityOnlyRoomEndsTheSearch) {
+TEST(FlavorAssignmentTest, WithoutTheGateScanPassesAFlavorThatNeedsPreemption) {
   for (const bool gate : {true, false}) {
     SchedulerConfig config;
     config.gates.flavor_fungibility = gate;
@@ -317,7 +317,7 @@ TEST(FlavorAssignmentTest, AllResourcesOfAGroupLandOnOneFlavor) {
   EXPECT_EQ(world.FlavorFor("gpus", "memory"), "f0");
 }
 
-TEST(FlavorAssignmentTest, GroupsChooseApart) {
+TEST(FlavorAssignmentTest, ResourceGroupsChooseFlavorsIndependently) {
   api::ClusterQueue a = MakeQueue("a", "", {{"f0", {{"gpu", 1}}}, {"f1", {{"gpu", 4}}}});
   a.spec.resource_groups.push_back(support::MakeGroup({{"cheap", {{"memory", 8}}}}));
   TableWorld world({"f0", "f1", "cheap"}, {a});
@@ -327,7 +327,7 @@ TEST(FlavorAssignmentTest, GroupsChooseApart) {
   EXPECT_EQ(world.FlavorFor("w", "memory"), "cheap");
 }
 
-TEST(FlavorAssignmentTest, PodSetsCountTogether) {
+TEST(FlavorAssignmentTest, PodSetsOfOneWorkloadAddUpOnAFlavor) {
   TableWorld world({"f0", "f1"},
                    {MakeQueue("a", "", {{"f0", {{"gpu", 4}}}, {"f1", {{"gpu", 4}}}})});
   api::Workload job = MakeJob("w", "a", 1, {{"gpu", 3}});

@@ -55,7 +55,7 @@ TEST(GpuSharingTest, AGangOfSharesFitsItsGpus) {
   EXPECT_EQ(GpusOf(world, "w"), 1'999'998) << "a multiple of the number of pods";
 }
 
-TEST(GpuSharingTest, TheQuotaOfSharesBindsToo) {
+TEST(GpuSharingTest, QuotaOfSharesLimitsAdmission) {
   TableWorld world({},
                    {MakeQueue("a", "", {{"t4", {{kShares, 2}, {api::kGpusResource, 9'000'000}}}})});
   world.Apply(SharedFlavor("t4", "nvidia.com/gpu=3"));
@@ -77,7 +77,7 @@ TEST(GpuSharingTest, TheFlavorDecidesHowManyGpusTheSharesAre) {
   EXPECT_EQ(GpusOf(world, "w2"), 1'000'000);
 }
 
-TEST(GpuSharingTest, PartsOfAGpuByMigProfile) {
+TEST(GpuSharingTest, SevenMigPartsAreOneGpuOfTheQuota) {
   const std::string part = "nvidia.com/mig-1g.5gb";
   TableWorld world(
       {}, {MakeQueue("a", "", {{"a100", {{part, 100}, {api::kGpusResource, 1'000'000}}}})});
@@ -95,7 +95,7 @@ TEST(GpuSharingTest, JobsWithoutGpusAreNotCharged) {
   EXPECT_EQ(world.AdmitAll(), "w");
 }
 
-TEST(GpuSharingTest, QueuesWithoutThatQuotaCountSharesAlone) {
+TEST(GpuSharingTest, QueueWithoutGpuQuotaCountsSharesAlone) {
   TableWorld world({}, {MakeQueue("a", "", {{"t4", {{kShares, 4}}}})});
   world.Apply(SharedFlavor("t4", "nvidia.com/gpu=3"));
   world.Apply(MakeJob("w", "a", 4, {{kShares, 1}}));
@@ -124,7 +124,7 @@ TEST(GpuSharingTest, APodGetsNoMoreSharesThanItsFlavorGives) {
   EXPECT_EQ(world.AdmitAll(), "more");
 }
 
-TEST(ShareNumbersTest, AreReadOrRefusedWithTheEntry) {
+TEST(ShareNumbersTest, ReadsShareNumbersOrRejectsTheText) {
   using Numbers = std::map<std::string, Amount>;
   EXPECT_EQ(*api::ParseShareNumbers(""), Numbers{});
   EXPECT_EQ(*api::ParseShareNumbers("nvidia.com/gpu=3,nvidia.com/mig-1g.5gb=7"),

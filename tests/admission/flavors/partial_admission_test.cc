@@ -13,7 +13,7 @@ using support::MakeJob;
 using support::MakeQueue;
 using support::TableWorld;
 
-TEST(PartialAdmissionTest, TheLargestCountsThatFit) {
+TEST(PartialAdmissionTest, SearchFindsTheLargestCountsThatFit) {
   struct PodSet {
     std::int32_t count;
     std::optional<std::int32_t> min;
@@ -64,7 +64,7 @@ api::Workload Shrinkable(const std::string& name, std::int32_t count, std::int32
   return job;
 }
 
-TEST(PartialAdmissionTest, AdmittedWithFewerPods) {
+TEST(PartialAdmissionTest, AdmitsAWorkloadWithFewerPods) {
   TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 5}}}})});
   world.Apply(Shrinkable("w", 8, 3));
   EXPECT_EQ(world.Cycle(), "w Admitted");
@@ -76,7 +76,7 @@ TEST(PartialAdmissionTest, AdmittedWithFewerPods) {
 }
 
 // Kueue's ScaledTo ignores a pod set without pods to count: only the other one shrinks.
-TEST(PartialAdmissionTest, PodsGivenBackAreNotAskedForAgain) {
+TEST(PartialAdmissionTest, ReclaimablePodsAreNotAdmittedAgain) {
   TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 4}}}})});
   api::Workload job = Shrinkable("w", 8, 3);
   job.spec.pod_sets.push_back(support::MakePodSet("done", 2, {{"gpu", 1}}));
@@ -88,7 +88,7 @@ TEST(PartialAdmissionTest, PodsGivenBackAreNotAskedForAgain) {
   EXPECT_EQ(assigned[1].count, 0);
 }
 
-TEST(PartialAdmissionTest, TheGateTurnsItOff) {
+TEST(PartialAdmissionTest, DisabledGateSwitchesPartialAdmissionOff) {
   SchedulerConfig config;
   config.gates.partial_admission = false;
   TableWorld world({"f"}, {MakeQueue("a", "", {{"f", {{"gpu", 5}}}})}, config);
@@ -96,7 +96,7 @@ TEST(PartialAdmissionTest, TheGateTurnsItOff) {
   EXPECT_EQ(world.Cycle(), "w NoFit");
 }
 
-TEST(PartialAdmissionTest, AllPodsByPreemptionComeBeforeFewerPods) {
+TEST(PartialAdmissionTest, PreemptionForAllPodsComesBeforeFewerPods) {
   api::ClusterQueue a = MakeQueue("a", "", {{"f", {{"gpu", 5}}}});
   a.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
   TableWorld world({"f"}, {a});
@@ -107,7 +107,7 @@ TEST(PartialAdmissionTest, AllPodsByPreemptionComeBeforeFewerPods) {
   EXPECT_EQ(world.VictimsOf("w"), "low(InClusterQueue)");
 }
 
-TEST(PartialAdmissionTest, FewerPodsByPreemption) {
+TEST(PartialAdmissionTest, PreemptsForFewerPodsThanRequested) {
   api::ClusterQueue a = MakeQueue("a", "", {{"f", {{"gpu", 5}}}});
   a.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
   TableWorld world({"f"}, {a});

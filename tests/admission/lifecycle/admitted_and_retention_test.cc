@@ -18,7 +18,7 @@ using api::ConditionStatus;
 
 constexpr WallTime kNow{1'767'225'600s};
 
-TEST(AdmittedCondition, PodsAreAwaitedInTheSameWrite) {
+TEST(AdmittedCondition, PodsReadyIsWrittenTogetherWithAdmitted) {
   struct Row {
     const char* name;
     bool admitted;
@@ -55,7 +55,7 @@ TEST(AdmittedCondition, PodsAreAwaitedInTheSameWrite) {
   }
 }
 
-TEST(AdmittedCondition, SaysWhatIsMissing) {
+TEST(AdmittedCondition, NamesTheMissingRequirement) {
   struct Row {
     const char* name;
     bool reserved;
@@ -127,7 +127,7 @@ TEST(AdmittedCondition, SaysWhatIsMissing) {
   }
 }
 
-TEST(AdmittedCondition, StaysTrueWhateverBecomesOfTheChecks) {
+TEST(AdmittedCondition, StaysTrueWhenACheckBecomesPending) {
   api::WorkloadStatus status;
   ReserveQuota(status, {"cq", {}}, {}, 1, kNow);
   status.admission_checks.push_back({.name = "late", .state = CheckState::kPending});
@@ -135,7 +135,7 @@ TEST(AdmittedCondition, StaysTrueWhateverBecomesOfTheChecks) {
   EXPECT_TRUE(api::IsTrue(status.conditions, api::kAdmitted));
 }
 
-TEST(Retention, FinishedWorkloadsAreRemovedWhenTheirTimeIsOver) {
+TEST(Retention, FinishedWorkloadsAreDeletedAfterTheirRetention) {
   struct Row {
     std::optional<Duration> keep;
     Duration age;
@@ -164,7 +164,7 @@ TEST(Retention, FinishedWorkloadsAreRemovedWhenTheirTimeIsOver) {
   }
 }
 
-TEST(Gates, HoldAndLetGo) {
+TEST(Gates, AdmissionGateAnnotationHoldsTheWorkloadUntilItsRemoval) {
   api::Workload workload;
   workload.spec.queue_name = "lq";
   WorkloadSituation situation;
@@ -191,7 +191,7 @@ TEST(Gates, HoldAndLetGo) {
   EXPECT_EQ(step(), "");
 }
 
-TEST(Orphans, AreFinishedAndLetGo) {
+TEST(Orphans, WorkloadWithoutItsOwnerIsFinishedAndLosesItsFinalizer) {
   const WallTime now{std::chrono::seconds(1000)};
   api::Workload workload;
   workload.meta.labels = {{api::kJobUidLabel, "u"}};
@@ -218,7 +218,7 @@ TEST(Orphans, AreFinishedAndLetGo) {
   EXPECT_FALSE(PlanWorkload(situation, now).finish);
 }
 
-TEST(Claims, OfDevicesAreRefusedWithTheirReason) {
+TEST(Claims, ProblemOfDeviceClaimsIsReportedAsMisconfigured) {
   const WallTime now{std::chrono::seconds(1000)};
   api::Workload workload;
   workload.spec.pod_sets.emplace_back().pod_template.spec.resource_claims = true;

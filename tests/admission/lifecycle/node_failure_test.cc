@@ -174,7 +174,7 @@ TEST(NodeFailureStandingTest, RunningPodsStayOnACordonedNode) {
   EXPECT_EQ(verdict.health, kHealthy) << "no pod waits for the node";
 }
 
-TEST(NodeFailureStandingTest, AStrayWaitsForNothing) {
+TEST(NodeFailureStandingTest, PodOnANodeOutsideTheAssignmentFailsAtOnce) {
   const api::Workload workload = Placed();
   const NodeVerdict verdict = JudgeHostname(
       "n3", {}, {&workload, {}, {PodOf("wait")}}, [](const std::string&) { return nullptr; }, {},
@@ -228,7 +228,7 @@ TEST(NodeFailureStandingTest, TheWorkloadOfOnePodIsNotMoved) {
   EXPECT_EQ(judge().health, kUnhealthy) << "a group makes other pods";
 }
 
-TEST(NodeFailureStandingTest, NodesAreThoseOfAdmittedWorkloads) {
+TEST(NodeFailureStandingTest, OnlyAdmittedWorkloadsWithHostnamesHaveNodes) {
   api::Workload workload = Placed();
   EXPECT_THAT(HostnamesOf(workload), ElementsAre("n1", "n2"));
   workload.status.admission->pod_set_assignments[0].topology_assignment->levels = {"rack"};
@@ -238,7 +238,7 @@ TEST(NodeFailureStandingTest, NodesAreThoseOfAdmittedWorkloads) {
   EXPECT_THAT(HostnamesOf(workload), IsEmpty());
 }
 
-TEST(NodeHealthPlanTest, OneNodeIsNamedAndForgivenAgain) {
+TEST(NodeHealthPlanTest, UnhealthyNodeIsNamedUntilItIsHealthy) {
   api::Workload workload = Placed();
   EXPECT_FALSE(PlanNodeHealth(workload, "n1", kHealthy, kSeenAt).status);
   WorkloadPlan plan = PlanNodeHealth(workload, "n1", kUnhealthy, kSeenAt);
@@ -268,7 +268,7 @@ TEST(NodeHealthPlanTest, ASecondNodeEvicts) {
   EXPECT_EQ(plan.events[0].reason, "EvictedDueToNodeFailures");
 }
 
-TEST(NodeHealthPlanTest, NoReplacementNamesTheNodes) {
+TEST(NodeHealthPlanTest, EvictionMessageNamesNodesWithoutReplacement) {
   api::Workload workload = Placed();
   workload.status.unhealthy_nodes = {"n1"};
   EXPECT_EQ(NoReplacement(workload).message,

@@ -145,7 +145,7 @@ TEST_F(LifecycleTest, ChecksOfFlavorsKeepTheirRetriesWithoutReservation) {
   EXPECT_TRUE(AtRest());
 }
 
-TEST_F(LifecycleTest, RetryEvictsAndComesBackAfterItsDelay) {
+TEST_F(LifecycleTest, RetryEvictsAndRequeuesAfterItsDelay) {
   Reserve({"a"});
   Check(0) = {.name = "a",
               .state = CheckState::kRetry,
@@ -172,7 +172,7 @@ TEST_F(LifecycleTest, RetryEvictsAndComesBackAfterItsDelay) {
   EXPECT_TRUE(AtRest());
 }
 
-TEST_F(LifecycleTest, RejectedDeactivatesEvenWhatRuns) {
+TEST_F(LifecycleTest, RejectedCheckDeactivatesAnAdmittedWorkload) {
   Reserve({"a"});
   Check(0).state = CheckState::kReady;
   Step();
@@ -199,7 +199,7 @@ TEST_F(LifecycleTest, RejectedDeactivatesEvenWhatRuns) {
 }
 
 // A check's answer to a reservation that is being released, and to a released one.
-TEST_F(LifecycleTest, RejectedIsHeardAfterAnEvictionToo) {
+TEST_F(LifecycleTest, RejectedCheckDeactivatesAnEvictedWorkload) {
   for (const bool released : {false, true}) {
     SCOPED_TRACE(released);
     workload_.spec.active = true;
@@ -218,7 +218,7 @@ TEST_F(LifecycleTest, RejectedIsHeardAfterAnEvictionToo) {
   }
 }
 
-TEST_F(LifecycleTest, RetryOfAReservationThatHasGoneWaitsItsDelay) {
+TEST_F(LifecycleTest, RetryAfterAPreemptionDelaysTheRequeue) {
   Reserve({"a"});
   Preempt(workload_.status, "InClusterQueue", "make room", 1, now_);
   Check(0) = {.name = "a",
@@ -242,7 +242,7 @@ TEST_F(LifecycleTest, RetryOfAReservationThatHasGoneWaitsItsDelay) {
   EXPECT_TRUE(AtRest());
 }
 
-TEST_F(LifecycleTest, DeactivatedAndReactivatedByHand) {
+TEST_F(LifecycleTest, ReactivationRequeuesADeactivatedWorkload) {
   workload_.spec.active = false;
   EXPECT_THAT(Step(), ElementsAre("EvictedDueToDeactivated"));
   EXPECT_EQ(ReasonOf(api::kQuotaReserved), "Deactivated");
@@ -254,7 +254,7 @@ TEST_F(LifecycleTest, DeactivatedAndReactivatedByHand) {
 }
 
 // Kueue's WorkloadReconciler evicts no workload twice.
-TEST_F(LifecycleTest, DeactivatedWhileItStopsForAnotherReason) {
+TEST_F(LifecycleTest, DeactivationDuringAnEvictionKeepsTheFirstReason) {
   Reserve();
   situation_.cluster_queue.stop_policy = api::StopPolicy::kHoldAndDrain;
   EXPECT_THAT(Step(), ElementsAre("EvictedDueToClusterQueueStopped"));
@@ -273,7 +273,7 @@ TEST_F(LifecycleTest, DeactivatedWhileItStopsForAnotherReason) {
   EXPECT_TRUE(IsTrue(workload_.status.conditions, api::kRequeued));
 }
 
-TEST_F(LifecycleTest, HoldDropsReservationsAndSparesWhatRuns) {
+TEST_F(LifecycleTest, HoldKeepsAdmittedWorkloadsAndHoldAndDrainEvictsThem) {
   situation_.cluster_queue.stop_policy = api::StopPolicy::kHold;
   Reserve();
   EXPECT_THAT(Step(), IsEmpty());
@@ -308,7 +308,7 @@ TEST_F(LifecycleTest, ReadyChecksAdmitBeforeAHoldIsFollowed) {
   }
 }
 
-TEST_F(LifecycleTest, RequeueAtCountsOnItsOwnAndIsCleared) {
+TEST_F(LifecycleTest, RequeueAtEndsWithoutARequeuedCondition) {
   workload_.status.requeue_state = api::RequeueState{1, now_ + 60s};
   Step();
   EXPECT_EQ(plan_.look_again, Duration(60s));
@@ -320,7 +320,7 @@ TEST_F(LifecycleTest, RequeueAtCountsOnItsOwnAndIsCleared) {
   EXPECT_TRUE(AtRest());
 }
 
-TEST_F(LifecycleTest, TheBackoffEndsWhileThePodsEnd) {
+TEST_F(LifecycleTest, BackoffEndsBeforeThePodsStop) {
   situation_.pods_ready = {.timeout = 300s, .recovery_timeout = 60s};
   for (const bool hears : {false, true}) {
     situation_.hear_late_answers = hears;
@@ -358,7 +358,7 @@ TEST_F(LifecycleTest, HoldOfALocalQueueDropsAReservation) {
       << "it needs nobody to come back";
 }
 
-TEST_F(LifecycleTest, ReservationsGoBackWhereAQueueIsAboutToGo) {
+TEST_F(LifecycleTest, ReservationIsReleasedWhenAQueueIsDeletedOrMissing) {
   struct Row {
     bool local;
     bool exists;
@@ -408,7 +408,7 @@ TEST_F(LifecycleTest, ExecutionTimeAddsUpOverAdmissions) {
   EXPECT_EQ(workload_.status.accumulated_past_execution_time_seconds, 0);
 }
 
-TEST_F(LifecycleTest, APauseByHandDoesNotGiveTimeBack) {
+TEST_F(LifecycleTest, DeactivationKeepsTheAccumulatedExecutionTime) {
   workload_.spec.maximum_execution_time_seconds = 100;
   Reserve();
   workload_.spec.active = false;
@@ -421,7 +421,7 @@ TEST_F(LifecycleTest, APauseByHandDoesNotGiveTimeBack) {
   EXPECT_EQ(workload_.status.accumulated_past_execution_time_seconds, 40);
 }
 
-TEST_F(LifecycleTest, PodsThatAreNotReadyInTimeBackOffAndGiveUp) {
+TEST_F(LifecycleTest, PodsReadyTimeoutBacksOffAndDeactivatesAtTheLimit) {
   situation_.pods_ready = {.timeout = 300s, .recovery_timeout = 60s, .backoff_limit_count = 2};
   for (const auto delay : {60s, 120s}) {
     Reserve();
@@ -456,7 +456,7 @@ TEST_F(LifecycleTest, LostReadinessHasItsOwnTimeout) {
   EXPECT_EQ(workload_.status.evictions[0].underlying_cause, "WaitForRecovery");
 }
 
-TEST_F(LifecycleTest, AnAdmittedWorkloadLosesChecksAndGetsNone) {
+TEST_F(LifecycleTest, AdmittedWorkloadDropsRemovedChecksAndGetsNoNewOnes) {
   Reserve({"a", "b"});
   Check(0).state = CheckState::kReady;
   Check(1).state = CheckState::kReady;
@@ -470,7 +470,7 @@ TEST_F(LifecycleTest, AnAdmittedWorkloadLosesChecksAndGetsNone) {
   EXPECT_TRUE(AtRest());
 }
 
-TEST_F(LifecycleTest, PodsThatTheClusterWouldRefuse) {
+TEST_F(LifecycleTest, PodProblemIsReportedAsMisconfigured) {
   situation_.pod_problem = "too large";
   Step();
   EXPECT_EQ(ReasonOf(api::kQuotaReserved), "Misconfigured");
@@ -478,7 +478,7 @@ TEST_F(LifecycleTest, PodsThatTheClusterWouldRefuse) {
   EXPECT_TRUE(AtRest());
 }
 
-TEST_F(LifecycleTest, LostReadinessMayLastWithoutATimeout) {
+TEST_F(LifecycleTest, LostReadinessNeverEvictsWithoutARecoveryTimeout) {
   situation_.pods_ready = {.timeout = 300s, .recovery_timeout = std::nullopt};
   Reserve();
   SetConditionTo(api::kPodsReady, true, "Started");
@@ -488,7 +488,7 @@ TEST_F(LifecycleTest, LostReadinessMayLastWithoutATimeout) {
   EXPECT_TRUE(AtRest());
 }
 
-TEST_F(LifecycleTest, WhyTheSchedulerCannotLookAtIt) {
+TEST_F(LifecycleTest, MessageNamesTheMissingOrInactiveQueue) {
   situation_.cluster_queue.active = false;
   Step();
   EXPECT_EQ(MessageOf(api::kQuotaReserved), "ClusterQueue cq is inactive");
@@ -503,7 +503,7 @@ TEST_F(LifecycleTest, WhyTheSchedulerCannotLookAtIt) {
   EXPECT_TRUE(AtRest());
 }
 
-TEST_F(LifecycleTest, NewReservationSaysWhatWasBefore) {
+TEST_F(LifecycleTest, NewReservationKeepsThePreviousEvictionMessage) {
   Reserve();
   Preempt(workload_.status, api::kInCohortReclamation, "Preempted to accommodate x", 1, now_);
   EXPECT_TRUE(IsTrue(workload_.status.conditions, api::kPreempted));
@@ -529,7 +529,7 @@ TEST_F(LifecycleTest, FinishedAndDeletedAreLeftAlone) {
   EXPECT_FALSE(plan_.remove_finalizer) << "the job's controller does it";
 }
 
-TEST_F(LifecycleTest, UnadmittedTellsTextFromReason) {
+TEST_F(LifecycleTest, DistinguishesAChangedReasonFromAChangedMessage) {
   api::WorkloadStatus status;
   EXPECT_EQ(SetUnadmitted(status, "WaitingForQuota", "2 more", 1, now_), Difference::kReason);
   EXPECT_EQ(SetUnadmitted(status, "WaitingForQuota", "2 more", 1, now_), Difference::kNone);
@@ -537,7 +537,7 @@ TEST_F(LifecycleTest, UnadmittedTellsTextFromReason) {
   EXPECT_EQ(SetUnadmitted(status, "ExceedsMaxQuota", "1 more", 1, now_), Difference::kReason);
 }
 
-TEST(QueuedSinceTest, FromTheCreationOrTheReturnToTheQueue) {
+TEST(QueuedSinceTest, StartsAtTheCreationOrAtTheRequeue) {
   const auto at = [](int seconds) { return WallTime(std::chrono::seconds(seconds)); };
   api::Workload workload;
   workload.meta.creation_timestamp = at(10);

@@ -101,7 +101,7 @@ class Story {
   std::map<std::string, WallTime> first_at_;  // since when each place was kept at first
 };
 
-TEST(KeptPlacesProperty, NobodyThatStartsDelaysAPlace) {
+TEST(KeptPlacesProperty, NoStartedWorkloadDelaysAKeptPlace) {
   std::size_t places = 0;
   for (std::uint64_t seed = 1; seed <= 15; ++seed) {
     for (const char* order : {"Fifo", "ShortestFirst"}) {

@@ -60,12 +60,12 @@ class KeptPlacesTest : public ::testing::Test {
   std::unique_ptr<TableWorld> world_;
 };
 
-TEST_F(KeptPlacesTest, WhatEndsBeforeThePlaceMayStart) {
+TEST_F(KeptPlacesTest, AdmitsAWorkloadThatEndsBeforeThePlace) {
   Begin(4, kAfterAnHour);
   EXPECT_EQ(Try(Job("short", "q", 1, hours(7))), "short Admitted");
 }
 
-TEST_F(KeptPlacesTest, WhatWouldDelayThePlaceWaits) {
+TEST_F(KeptPlacesTest, SkipsAWorkloadThatWouldDelayThePlace) {
   Begin(4, kAfterAnHour);
   EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Skipped");
   EXPECT_EQ(world_->MessageOf("slow").substr(0, 58),
@@ -73,7 +73,7 @@ TEST_F(KeptPlacesTest, WhatWouldDelayThePlaceWaits) {
   EXPECT_EQ(world_->Of("slow").held_for->meta.name, "wide");
 }
 
-TEST_F(KeptPlacesTest, AQueueTellsItsPlacesAndTheWaitAfterWhichItKeepsThem) {
+TEST_F(KeptPlacesTest, ReportsAQueuesPlacesAndItsWaitBeforeAPlace) {
   Begin(4, kAfterAnHour);
   world_->Cycle();
   const KeptPlaces& places = world_->scheduler().kept_places();
@@ -100,7 +100,7 @@ TEST_F(KeptPlacesTest, TheVisibilityApiShowsThePlace) {
             FormatTime(world_->scheduler().kept_places().places()[0].at));
 }
 
-TEST_F(KeptPlacesTest, WithoutAPolicyNobodyWaitsForThePlace) {
+TEST_F(KeptPlacesTest, WithoutAPolicyNoWorkloadWaitsForAPlace) {
   Begin(4, {});
   EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Admitted");
 }
@@ -110,13 +110,13 @@ TEST_F(KeptPlacesTest, NoPlaceIsKeptBeforeTheTimeOfThePolicy) {
   EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Admitted");
 }
 
-TEST_F(KeptPlacesTest, WhatFitsBesideThePlaceMayStart) {
+TEST_F(KeptPlacesTest, AdmitsAWorkloadThatFitsBesideThePlace) {
   Begin(5, kAfterAnHour);
   EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Admitted");
   EXPECT_EQ(Try(Job("second", "q", 1, hours(20))), "second Skipped");
 }
 
-TEST_F(KeptPlacesTest, AHigherPriorityDoesNotAsk) {
+TEST_F(KeptPlacesTest, HigherPriorityIsAdmittedDespiteThePlace) {
   Begin(4, kAfterAnHour);
   EXPECT_EQ(Try(Job("urgent", "q", 1, hours(20), 10)), "urgent Admitted");
 }
@@ -126,7 +126,7 @@ TEST_F(KeptPlacesTest, AWorkloadThatCanNeverFitHasNoPlace) {
   EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Admitted");
 }
 
-TEST_F(KeptPlacesTest, WhatWaitedForThePlaceIsTriedWhenItsWorkloadHasStarted) {
+TEST_F(KeptPlacesTest, SkippedWorkloadIsAdmittedAfterThePlacesWorkload) {
   Begin(5, kAfterAnHour);
   EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Admitted");
   EXPECT_EQ(Try(Job("second", "q", 1, hours(20))), "second Skipped");
@@ -138,7 +138,7 @@ TEST_F(KeptPlacesTest, WhatWaitedForThePlaceIsTriedWhenItsWorkloadHasStarted) {
   EXPECT_EQ(world_->Cycle(), "second Admitted");
 }
 
-TEST_F(KeptPlacesTest, ThePlaceGoesWithItsWorkload) {
+TEST_F(KeptPlacesTest, PlaceEndsWhenItsWorkloadIsDeleted) {
   Begin(4, kAfterAnHour);
   EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Skipped");
   world_->DeleteWorkload(KeyOf("wide"));
@@ -146,7 +146,7 @@ TEST_F(KeptPlacesTest, ThePlaceGoesWithItsWorkload) {
   EXPECT_EQ(world_->Cycle(), "slow Admitted");
 }
 
-TEST_F(KeptPlacesTest, ThePlaceIsFirstInAnOrderOfTheShortest) {
+TEST_F(KeptPlacesTest, KeptPlaceComesBeforeShorterWorkloads) {
   api::StringMap annotations = kAfterAnHour;
   annotations[api::kOrderAnnotation] = "ShortestFirst";
   Begin(4, annotations);
@@ -170,7 +170,7 @@ TEST_F(KeptPlacesTest, ABorrowerDoesNotDelayThePlaceOfAnotherQueue) {
   EXPECT_EQ(Try(Job("short", "borrower", 2, hours(7))), "short Admitted");
 }
 
-TEST_F(KeptPlacesTest, ACohortSaysItForItsQueues) {
+TEST_F(KeptPlacesTest, CohortsPolicyAppliesToItsQueues) {
   api::Cohort cohort = MakeCohort("org", "");
   cohort.meta.annotations = kAfterAnHour;
   const api::ClusterQueue inner = MakeQueue("q", "org", {{"f", {{"gpu", 4}}}});
@@ -182,7 +182,7 @@ TEST_F(KeptPlacesTest, ACohortSaysItForItsQueues) {
   EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Skipped");
 }
 
-TEST_F(KeptPlacesTest, AWorkloadWithoutAMaximumIsExpectedToRunAsLongAsThoseBeforeIt) {
+TEST_F(KeptPlacesTest, RunWithoutAMaximumIsEstimatedFromEarlierRuns) {
   Begin(4, kAfterAnHour);
   for (int i = 0; i < static_cast<int>(RunEstimates::kFewestRuns); ++i) {
     const std::string name = "past-" + std::to_string(i);

@@ -12,7 +12,7 @@ using std::chrono::minutes;
 
 constexpr std::int64_t kHour = 3600;
 
-TEST(QueueWaitsTest, ALongUsualWaitAndAUsualRun) {
+TEST(QueueWaitsTest, PlaceIsKeptAfterALongWaitPlusAUsualRun) {
   QueueWaits waits;
   for (int i = 0; i < 990; ++i) waits.Add(0, minutes(5), kHour);
   for (int i = 0; i < 20; ++i) waits.Add(0, hours(10), kHour);
@@ -21,7 +21,7 @@ TEST(QueueWaitsTest, ALongUsualWaitAndAUsualRun) {
   EXPECT_EQ(waits.ReserveAfter(1), minutes(2));
 }
 
-TEST(QueueWaitsTest, FewStartsTellNothing) {
+TEST(QueueWaitsTest, FewStartsGiveNoEstimate) {
   QueueWaits waits;
   for (std::size_t i = 1; i < QueueWaits::kFewest; ++i) waits.Add(0, minutes(1), 60);
   EXPECT_EQ(waits.ReserveAfter(0), QueueWaits::kUnknown);

@@ -44,7 +44,7 @@ class UserSharesTest : public ::testing::Test {
   std::unique_ptr<TableWorld> world_;
 };
 
-TEST_F(UserSharesTest, WhoHasLessGoesFirst) {
+TEST_F(UserSharesTest, UserWithTheSmallerShareGoesFirst) {
   Begin(3, "FairByUser");
   for (const char* name : {"a1", "a2", "a3", "a4"}) Submit(JobOf("ann", name));
   for (const char* name : {"b1", "b2"}) Submit(JobOf("bob", name));
@@ -57,14 +57,14 @@ TEST_F(UserSharesTest, WhoHasLessGoesFirst) {
   EXPECT_EQ(world_->AdmitAll(), "b2");
 }
 
-TEST_F(UserSharesTest, ByTheOrderOfArrivalTheyDoNot) {
+TEST_F(UserSharesTest, OrderOfArrivalIgnoresUsers) {
   Begin(3, "");
   for (const char* name : {"a1", "a2", "a3"}) Submit(JobOf("ann", name));
   Submit(JobOf("bob", "b1"));
   EXPECT_EQ(world_->AdmitAll(), "a1, a2, a3");
 }
 
-TEST_F(UserSharesTest, TheSizeCounts) {
+TEST_F(UserSharesTest, SharesCountTheSizeOfWorkloads) {
   Begin(4, "FairByUser");
   Submit(JobOf("ann", "wide", 2));
   for (const char* name : {"b1", "b2"}) Submit(JobOf("bob", name));
@@ -72,7 +72,7 @@ TEST_F(UserSharesTest, TheSizeCounts) {
   EXPECT_EQ(world_->AdmitAll(), "wide, b1, b2");
 }
 
-TEST_F(UserSharesTest, AnOrderThatBeginsCountsWhatRuns) {
+TEST_F(UserSharesTest, FairOrderCountsWorkloadsThatRunAlready) {
   Begin(2, "Fifo");
   for (const char* name : {"a1", "a2", "a3"}) Submit(JobOf("ann", name));
   Submit(JobOf("bob", "b1"));
@@ -88,7 +88,7 @@ TEST_F(UserSharesTest, AnOrderThatBeginsCountsWhatRuns) {
 }
 
 // The order is the same with four GPUs in place of three: ann has two, bob one.
-TEST_F(UserSharesTest, AnotherQuotaKeepsTheTurns) {
+TEST_F(UserSharesTest, ChangedQuotaKeepsTheShares) {
   Begin(3, "FairByUser");
   for (const char* name : {"a1", "a2", "a3"}) Submit(JobOf("ann", name));
   for (const char* name : {"b1", "b2"}) Submit(JobOf("bob", name));
@@ -99,7 +99,7 @@ TEST_F(UserSharesTest, AnotherQuotaKeepsTheTurns) {
 }
 
 // A LocalQueue that is made later may get what was known of one that is gone.
-TEST_F(UserSharesTest, ALocalQueueThatGoesLeavesItsShareToNobody) {
+TEST_F(UserSharesTest, NewLocalQueueDoesNotInheritADeletedOnesShare) {
   Begin(1, "FairByUser");
   world_->Apply(support::MakeLocalQueue("gone", "q"));
   api::Workload first = JobOf("", "first");
@@ -116,7 +116,7 @@ TEST_F(UserSharesTest, ALocalQueueThatGoesLeavesItsShareToNobody) {
   EXPECT_EQ(world_->AdmitAll(), "next");
 }
 
-TEST_F(UserSharesTest, WithoutUsersLocalQueuesStandIn) {
+TEST_F(UserSharesTest, WithoutUsersSharesCountByLocalQueue) {
   Begin(2, "FairByUser");
   world_->Apply(support::MakeLocalQueue("other", "q"));
   for (const char* name : {"a1", "a2", "a3"}) Submit(JobOf("", name));

@@ -85,7 +85,7 @@ class GuestWorld {
   bool applied_ = false;
 };
 
-TEST(VictimRulesPropertyTest, TheChosenVictimsAreAllowedNeededAndNotDearer) {
+TEST(VictimRulesPropertyTest, LeastWorkLostChoosesAllowedNeededAndCheapestVictims) {
   int cheaper = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     GuestWorld plain(seed, {});
@@ -117,7 +117,7 @@ TEST(VictimRulesPropertyTest, TheChosenVictimsAreAllowedNeededAndNotDearer) {
   EXPECT_GT(cheaper, 20) << "the policy makes a difference";
 }
 
-TEST(VictimRulesPropertyTest, APreemptionWaitsForItsPatienceAtMost) {
+TEST(VictimRulesPropertyTest, PreemptionWaitsNoLongerThanItsPatience) {
   int waited = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     GuestWorld plain(seed, {});
@@ -138,7 +138,7 @@ TEST(VictimRulesPropertyTest, APreemptionWaitsForItsPatienceAtMost) {
   EXPECT_GT(waited, 20) << "the policy makes a difference";
 }
 
-TEST(VictimRulesPropertyTest, NobodyIsReclaimedBeforeTheMinimumRunTime) {
+TEST(VictimRulesPropertyTest, NoVictimHasRunShorterThanTheMinimum) {
   int spared = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     GuestWorld guests(seed, {{api::kReclaimMinRunAnnotation, "45m"}});

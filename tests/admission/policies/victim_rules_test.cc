@@ -68,7 +68,7 @@ class VictimRulesTest : public ::testing::Test {
 
 const api::StringMap kLeastWork{{api::kVictimsAnnotation, "LeastWorkLost"}};
 
-TEST_F(VictimRulesTest, TheSmallVictimIsChosenBeforeTheNewWideOne) {
+TEST_F(VictimRulesTest, LeastWorkLostPrefersASmallVictimToANewWideOne) {
   for (const bool least : {false, true}) {
     Begin(5, least ? kLeastWork : api::StringMap());
     ASSERT_EQ(Try(TimedJob("small", "guest", 1)), "small Admitted");
@@ -81,7 +81,7 @@ TEST_F(VictimRulesTest, TheSmallVictimIsChosenBeforeTheNewWideOne) {
 }
 
 // The small one alone makes no room, so that it would be stopped beside the wide one for nothing.
-TEST_F(VictimRulesTest, ADearVictimThatSufficesAloneIsTheOnlyOne) {
+TEST_F(VictimRulesTest, ExpensiveVictimThatSufficesAloneIsTheOnlyOne) {
   Begin(5, kLeastWork);
   ASSERT_EQ(Try(TimedJob("small", "guest", 1)), "small Admitted");
   ASSERT_EQ(Try(TimedJob("wide", "guest", 4)), "wide Admitted");
@@ -90,7 +90,7 @@ TEST_F(VictimRulesTest, ADearVictimThatSufficesAloneIsTheOnlyOne) {
   EXPECT_THAT(VictimsOf("head"), testing::ElementsAre("wide"));
 }
 
-TEST_F(VictimRulesTest, LowerPrioritiesStillGoFirst) {
+TEST_F(VictimRulesTest, LowerPriorityIsPreemptedBeforeLessLostWork) {
   Begin(2, kLeastWork);
   ASSERT_EQ(Try(TimedJob("old-low", "guest", 1)), "old-low Admitted");
   world_->Advance(hours(5));
@@ -119,7 +119,7 @@ TEST_F(VictimRulesTest, CheckpointsBoundTheWorkThatIsLost) {
   EXPECT_THAT(VictimsOf("second"), testing::ElementsAre("saved"));
 }
 
-TEST_F(VictimRulesTest, APreemptionThatLosesMoreThanItGainsWaitsForItsTime) {
+TEST_F(VictimRulesTest, PreemptionThatLosesMoreThanItGainsWaitsForItsPatience) {
   Begin(4, {{api::kPreemptionPatienceAnnotation, "30m"}});
   ASSERT_EQ(Try(TimedJob("wide", "guest", 4)), "wide Admitted");
   world_->Advance(hours(1));
@@ -132,7 +132,7 @@ TEST_F(VictimRulesTest, APreemptionThatLosesMoreThanItGainsWaitsForItsTime) {
   EXPECT_EQ(world_->Cycle(), "head Preempting");
 }
 
-TEST_F(VictimRulesTest, APreemptionThatIsWorthItDoesNotWait) {
+TEST_F(VictimRulesTest, PreemptionThatGainsMoreThanItLosesDoesNotWait) {
   Begin(4, {{api::kPreemptionPatienceAnnotation, "30m"}});
   ASSERT_EQ(Try(TimedJob("wide", "guest", 4)), "wide Admitted");
   world_->Advance(hours(1));
@@ -162,7 +162,7 @@ TEST_F(VictimRulesTest, AWorkloadThatHasJustBegunIsNotReclaimed) {
   EXPECT_EQ(world_->Cycle(), "head Preempting");
 }
 
-TEST_F(VictimRulesTest, TheTimeWithinAQueueIsAnotherOne) {
+TEST_F(VictimRulesTest, MinimumRunTimeWithinAQueueIsSeparate) {
   Begin(2, {{api::kReclaimMinRunAnnotation, "10m"}, {api::kPreemptMinRunAnnotation, "2m"}});
   ASSERT_EQ(Try(TimedJob("low", "owner", 2)), "low Admitted");
   world_->Advance(minutes(1));
@@ -171,7 +171,7 @@ TEST_F(VictimRulesTest, TheTimeWithinAQueueIsAnotherOne) {
   EXPECT_EQ(world_->Cycle(), "high Preempting");
 }
 
-TEST_F(VictimRulesTest, ARuleThatGoesWakesThoseItHeldBack) {
+TEST_F(VictimRulesTest, RemovedRuleWakesTheWorkloadItHeldBack) {
   Begin(2, {{api::kReclaimMinRunAnnotation, "10h"}});
   ASSERT_EQ(Try(TimedJob("guest-job", "guest", 2)), "guest-job Admitted");
   EXPECT_EQ(Try(TimedJob("head", "owner", 1)), "head NoCandidates");

@@ -40,7 +40,7 @@ std::string ReasonOf(const api::WorkloadStatus& status, const char* type) {
 }
 
 // The n-th backoff is min(base × 2^(n-1), max).
-TEST(EvictionTest, BackoffOfPodsThatWereNotReady) {
+TEST(EvictionTest, BackoffOfUnreadyPodsDoublesUpToItsMaximum) {
   struct Row {
     std::int32_t before;
     std::chrono::seconds base;
@@ -74,7 +74,7 @@ TEST(EvictionTest, BackoffOfPodsThatWereNotReady) {
   }
 }
 
-TEST(EvictionTest, StandingNodesHaveNoPodsToWaitFor) {
+TEST(EvictionTest, StandingNodesAreNotEvictedForUnreadyPods) {
   api::Workload workload = Reserved({});
   workload.meta.labels[api::kPrewarmLabel] = "office-hours";
   WorkloadSituation situation = SituationOf(workload, {});
@@ -83,7 +83,7 @@ TEST(EvictionTest, StandingNodesHaveNoPodsToWaitFor) {
   EXPECT_EQ(plan.status ? ReasonOf(*plan.status, api::kEvicted) : "", "");
 }
 
-TEST(EvictionTest, TheLimitOfRetries) {
+TEST(EvictionTest, RequeuesBeyondTheLimitDeactivate) {
   for (const std::int32_t before : {0, 1, 2, 3}) {
     SCOPED_TRACE(before);
     api::Workload workload = Reserved({});
@@ -98,7 +98,7 @@ TEST(EvictionTest, TheLimitOfRetries) {
   }
 }
 
-TEST(EvictionTest, WhatTwoChecksComeTo) {
+TEST(EvictionTest, StrongestStateOfTwoChecksDecides) {
   using api::CheckState;
   struct Row {
     const char* name;
@@ -169,7 +169,7 @@ TEST(EvictionTest, PreemptedAndFailedOverWorkloadsRequeueAtOnce) {
   }
 }
 
-TEST(EvictionTest, CountsByReasonAndCause) {
+TEST(EvictionTest, CountsEvictionsByReasonAndCause) {
   api::WorkloadStatus status;
   Evict(status, {"Preempted", "m", "InClusterQueue"}, 1, kNow);
   Evict(status, {"Preempted", "m", "InClusterQueue"}, 1, kNow);

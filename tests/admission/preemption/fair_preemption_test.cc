@@ -117,7 +117,7 @@ TEST(FairPreemptionTest, RulesOfFairSharingDecideWhichWorkloadsArePreempted) {
   for (const FairRow& row : rows) Check(row);
 }
 
-TEST(FairPreemptionTest, WeightsCount) {
+TEST(FairPreemptionTest, FairWeightsDecideWhoIsPreempted) {
   struct Case {
     std::int64_t weight_nano;  // the weight of b
     const char* victims;
@@ -146,7 +146,7 @@ TEST(FairPreemptionTest, WeightsCount) {
 // Kueue's nextTarget orders queues of equal shares by their candidates: an evicted one goes first,
 // even of the preemptor's own queue. With p, a uses 4 of 8 memory and b 4 of 8 GPUs; of GPUs a
 // stays within its own quota, so it may take any workload of b.
-TEST(FairPreemptionTest, BetweenEqualSharesWhoStopsAlreadyGoesFirst) {
+TEST(FairPreemptionTest, CandidateThatIsStoppingIsTakenFirst) {
   for (const bool stops : {false, true}) {
     SchedulerConfig config;
     config.fair_sharing.emplace();

@@ -25,7 +25,7 @@ SchedulerConfig Config(bool own) {
   return config;
 }
 
-TEST(PreemptionEnd, ThePreemptorGetsTheCountThatItPreemptedFor) {
+TEST(PreemptionEnd, PreemptorIsAdmittedWithTheCountOfItsPlan) {
   for (const bool own : {true, false}) {
     TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
                      Config(own));
@@ -41,7 +41,7 @@ TEST(PreemptionEnd, ThePreemptorGetsTheCountThatItPreemptedFor) {
   }
 }
 
-TEST(PreemptionEnd, MoreIsWelcomeWhereNobodyHasToLendIt) {
+TEST(PreemptionEnd, PreemptorGrowsIntoItsQueuesOwnQuota) {
   TableWorld world({"f"}, {MakeOrgQueue("a", 4, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
                    Config(true));
   world.Apply(MakeJob("own", "a", 2, {{"gpu", 1}}, 9));
@@ -58,7 +58,7 @@ TEST(PreemptionEnd, MoreIsWelcomeWhereNobodyHasToLendIt) {
   EXPECT_EQ(world.Of("p").assignment.pod_sets[0].count, 4) << "all of it is its queue's own now";
 }
 
-TEST(PreemptionEnd, OthersAreToldForWhomQuotaIsHeld) {
+TEST(PreemptionEnd, MessageNamesThePreemptorThatHoldsTheQuota) {
   TableWorld world({"f"}, {MakeOrgQueue("a", 5, PreemptionPolicy::kAny), MakeOrgQueue("b", 3)},
                    Config(true));
   world.Apply(MakeJob("x", "b", 3, {{"gpu", 1}}, 5));
@@ -76,7 +76,7 @@ TEST(PreemptionEnd, OthersAreToldForWhomQuotaIsHeld) {
   EXPECT_EQ(world.Cycle(), "p Admitted, q Skipped");
 }
 
-TEST(PreemptionEnd, WhatCannotBeHadAnyMoreIsGivenUp) {
+TEST(PreemptionEnd, PlanEndsWhenQuotaShrinksBelowIt) {
   TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
                    Config(true));
   world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}));
@@ -94,7 +94,7 @@ TEST(PreemptionEnd, WhatCannotBeHadAnyMoreIsGivenUp) {
 }
 
 // A large one (priority 1) of the owner's queue, another of b, and the owner (priority 0).
-TEST(PreemptionEnd, NobodyPreemptsInReturn) {
+TEST(PreemptionEnd, VictimDoesNotPreemptItsPreemptorInReturn) {
   for (const bool own : {true, false}) {
     SchedulerConfig config = Config(own);
     config.own_rules.preemptor_keeps_what_it_freed = true;
@@ -136,7 +136,7 @@ api::Node NodeWithRoom(const std::string& name, bool ready) {
 }
 
 // The same on nodes: the repair of a node allows one more round.
-TEST(PreemptionEnd, ANodeThatIsRepairedLiftsWhatMayNotBeDoneInReturn) {
+TEST(PreemptionEnd, RepairedNodeAllowsPreemptionInReturn) {
   SchedulerConfig config = Config(true);
   config.fair_sharing.emplace();
   api::ClusterQueue a = MakeOrgQueue("a", 2, PreemptionPolicy::kAny);
@@ -176,7 +176,7 @@ TEST(PreemptionEnd, ANodeThatIsRepairedLiftsWhatMayNotBeDoneInReturn) {
 }
 
 // The victim's LocalQueue has less usage, and would precede the preemptor's.
-TEST(PreemptionEnd, ThePreemptorStandsBeforeWhoUsedLess) {
+TEST(PreemptionEnd, PreemptorIsAdmittedBeforeALessUsedLocalQueue) {
   for (const bool own : {true, false}) {
     SchedulerConfig config = Config(own);
     config.admission_fair_sharing = AdmissionFairSharing{.half_life = 10min};
@@ -200,7 +200,7 @@ TEST(PreemptionEnd, ThePreemptorStandsBeforeWhoUsedLess) {
 }
 
 // v does not stop. While p's plan exists, x gets none of the quota that w has released.
-TEST(PreemptionEnd, APlanWithoutProgressEnds) {
+TEST(PreemptionEnd, PlanWithoutProgressPausesAfterItsTimeout) {
   SchedulerConfig config = Config(true);
   config.plan_timeout = 5min;
   TableWorld world({"f"}, {MakeOrgQueue("a", 6, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
@@ -238,7 +238,7 @@ TEST(PreemptionEnd, APlanWithoutProgressEnds) {
   EXPECT_EQ(world.Of("p").outcome, Outcome::kAdmitted);
 }
 
-TEST(PreemptionEnd, NobodyIsTakenWhoseOwnerNothingHereWouldStop) {
+TEST(PreemptionEnd, VictimsHaveOwnersOfManagedKinds) {
   for (const bool own : {true, false}) {
     SchedulerConfig config = Config(own);
     config.managed_owners.emplace().push_back({"batch", "Job"});
@@ -258,7 +258,7 @@ TEST(PreemptionEnd, NobodyIsTakenWhoseOwnerNothingHereWouldStop) {
   }
 }
 
-TEST(PreemptionEnd, AnOwnerIsTakenOnceItsKindIsManaged) {
+TEST(PreemptionEnd, WorkloadIsPreemptedOnceItsOwnersKindIsManaged) {
   SchedulerConfig own = Config(true);
   own.managed_owners.emplace();
   TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 0)},
@@ -275,7 +275,7 @@ TEST(PreemptionEnd, AnOwnerIsTakenOnceItsKindIsManaged) {
 }
 
 // Two heads of one cycle, which search among the same candidates.
-TEST(PreemptionEnd, AHeadIsToldOfThoseThatNothingWouldStop) {
+TEST(PreemptionEnd, MessageNamesCandidatesOfUnmanagedKinds) {
   for (const bool named : {false, true}) {
     SchedulerConfig config = Config(true);
     config.managed_owners.emplace().push_back({"batch", "Job"});
@@ -310,7 +310,7 @@ TEST(PreemptionEnd, AHeadIsToldOfThoseThatNothingWouldStop) {
 // Kueue does the same with its gate of that name: a workload whose preemptions are under way is
 // processed before the other heads (description and release note of kubernetes-sigs/kueue pull
 // request 13797). The recorded stories of the gate hold the order, too.
-TEST(PrioritizePreemptorWorkloads, APreemptorGoesFirst) {
+TEST(PrioritizePreemptorWorkloads, PreemptorIsAdmittedBeforeItsVictim) {
   for (const bool gate : {false, true}) {
     SchedulerConfig config;
     config.own_rules = OwnRules::None();
@@ -331,7 +331,7 @@ TEST(PrioritizePreemptorWorkloads, APreemptorGoesFirst) {
 
 // The story of Kueue's integration test of the gate: p asks for all that the cohort has. While one
 // of its two victims has not stopped, no head gets what the other one released.
-TEST(PrioritizePreemptorWorkloads, NoHeadGetsWhatOneOfTwoVictimsReleased) {
+TEST(PrioritizePreemptorWorkloads, OtherHeadsDoNotGetAReleasedVictimsQuota) {
   for (const bool gate : {false, true}) {
     SchedulerConfig config;
     config.own_rules = OwnRules::None();
@@ -415,7 +415,7 @@ TEST(PreemptionEnd, AnAdmissionThatIsNotWrittenDoesNotEndThePlan) {
 
 // p waits for two victims of b, one of which has stopped; high (priority 9) of c needs quota that
 // was free before the preemption.
-TEST(PreemptionEnd, AHigherPriorityThatNeedsNothingOfThePlanGoesFirst) {
+TEST(PreemptionEnd, HigherPriorityThatFitsBesideThePlanIsAdmitted) {
   for (const bool fair : {false, true}) {
     for (const api::Amount asked : {1, 2}) {
       SchedulerConfig config = Config(true);
@@ -441,7 +441,7 @@ TEST(PreemptionEnd, AHigherPriorityThatNeedsNothingOfThePlanGoesFirst) {
 
 // One of p's two victims, v, has released three; the other one, w, has one still. high takes the
 // two that were free before the preemption; the three of v are kept for p, and x gets none of them.
-TEST(PreemptionEnd, WhatStoppedVictimsReleasedIsKeptWhileAnotherStops) {
+TEST(PreemptionEnd, ReleasedQuotaStaysHeldWhileAnotherVictimStops) {
   TableWorld world({"f"},
                    {MakeOrgQueue("a", 6, PreemptionPolicy::kAny), MakeOrgQueue("b", 0),
                     MakeOrgQueue("c", 0), MakeOrgQueue("d", 0)},
@@ -458,7 +458,7 @@ TEST(PreemptionEnd, WhatStoppedVictimsReleasedIsKeptWhileAnotherStops) {
   EXPECT_EQ(world.Cycle(), "high Admitted, p Skipped, x Skipped");
 }
 
-TEST(PreemptionEnd, AVictimWhoseQueueWasDeletedByForceIsPassedOver) {
+TEST(PreemptionEnd, PlanIgnoresAVictimWhoseQueueWasDeleted) {
   TableWorld world({"f"}, {MakeOrgQueue("a", 2, PreemptionPolicy::kAny), MakeOrgQueue("b", 2)},
                    Config(true));
   world.Apply(MakeJob("v", "b", 4, {{"gpu", 1}}));
@@ -471,7 +471,7 @@ TEST(PreemptionEnd, AVictimWhoseQueueWasDeletedByForceIsPassedOver) {
 
 // p asks for all six: v has four, and high (priority 9) takes the two that are free. p preempts
 // high too, before or after v has stopped, and has the six.
-TEST(PreemptionEnd, WhatWasFreedIsKeptWhereMoreHasToGo) {
+TEST(PreemptionEnd, PlanKeepsReleasedQuotaWhileItPreemptsMore) {
   for (const bool fair : {false, true}) {
     for (const bool v_stops_first : {false, true}) {
       SchedulerConfig config = Config(true);

@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(PreemptionHistory, FollowsChainsAndCircles) {
+TEST(PreemptionHistory, ReturnsAllPreemptorsAboveAVictimThroughCircles) {
   PreemptionHistory history;
   history.Note(1, 2);
   history.Note(2, 3);
@@ -24,7 +24,7 @@ TEST(PreemptionHistory, FollowsChainsAndCircles) {
   EXPECT_THAT(history.Above(3), ElementsAre(1, 2, 3, 9));
 }
 
-TEST(PreemptionHistory, ForgetsWhoGoesOrChanges) {
+TEST(PreemptionHistory, ForgetsAWorkloadAsVictimAndAsPreemptor) {
   PreemptionHistory history;
   history.Note(1, 2);
   history.Note(2, 3);
@@ -38,7 +38,7 @@ TEST(PreemptionHistory, ForgetsWhoGoesOrChanges) {
   EXPECT_THAT(history.Above(3), IsEmpty());
 }
 
-TEST(PreemptionHistory, KnowsWhatWasInVain) {
+TEST(PreemptionHistory, PreemptionIsInVainWhenTheVictimReturnsFirst) {
   PreemptionHistory history;
   history.Note(1, 2);
   EXPECT_FALSE(history.InVain(1, 2)) << "the victim has not come back";

@@ -41,7 +41,7 @@ bool Minimal(const QuotaModel& start, const ControlPlane& world, const Decision&
   return true;
 }
 
-TEST(PreemptionProperty, NoNeedlessVictim) {
+TEST(PreemptionProperty, EveryVictimIsNeeded) {
   std::int64_t judged = 0;
   support::CheckProperty(2000, [&judged] {
     const auto story = *support::AnyStory({.edits = false});
@@ -75,7 +75,7 @@ TEST(PreemptionProperty, NoNeedlessVictim) {
 
 // The policies, shares, flavors, pod sets and minimum counts are any: Kueue's loops need several of
 // them (docs/reference/differences.md).
-TEST(PreemptionProperty, NoTwoWorkloadsPreemptEachOtherForEver) {
+TEST(PreemptionProperty, NoTwoWorkloadsPreemptEachOtherForever) {
   std::int64_t stories = 0;
   std::int64_t preemptions = 0;
   support::CheckProperty(2000, [&] {
@@ -89,7 +89,7 @@ TEST(PreemptionProperty, NoTwoWorkloadsPreemptEachOtherForEver) {
   EXPECT_GT(preemptions, stories / 20) << "the stories do not preempt enough to tell anything";
 }
 
-TEST(PreemptionProperty, VictimsAreWhoThePoliciesAllow) {
+TEST(PreemptionProperty, PoliciesAllowEveryVictim) {
   support::CheckProperty(1500, [] {
     const auto story = *support::AnyStory({});
     const auto check = [](const ControlPlane& world, const CycleResult& result) {

@@ -56,7 +56,7 @@ class PreemptionRestart : public testing::Test {
   std::optional<KeptPlan> plan_;
 };
 
-TEST_F(PreemptionRestart, WritesWhatItFreesAndForWhat) {
+TEST_F(PreemptionRestart, StoresThePlansPodSetsAndVictims) {
   ASSERT_TRUE(plan_);
   EXPECT_EQ(plan_->generation, 1);
   EXPECT_EQ(plan_->cluster_queue, "a");
@@ -66,14 +66,14 @@ TEST_F(PreemptionRestart, WritesWhatItFreesAndForWhat) {
   EXPECT_FALSE(world_.scheduler().kept_plans().ToKeep(*world_.Find(KeyOf("v"))));
 }
 
-TEST_F(PreemptionRestart, ThePreemptorGetsWhatItFreed) {
+TEST_F(PreemptionRestart, PreemptorIsAdmittedOnItsVictimsQuota) {
   EXPECT_EQ(AfterRestart(world_, plan_), "p Preempting") << "v has not stopped";
   world_.ReleaseEvicted();
   EXPECT_EQ(AfterRestart(world_, plan_), "p Admitted, v Skipped");
   EXPECT_EQ(AfterRestart(world_, std::nullopt), "v Admitted, p Skipped") << "in Kueue's way";
 }
 
-TEST_F(PreemptionRestart, NobodyElseIsStopped) {
+TEST_F(PreemptionRestart, RestoredPlanTakesNoFurtherVictim) {
   Scheduler next({});
   Replay(world_, next);
   next.kept_plans().Restore({{KeyOf("p"), *plan_}}, world_.now());
@@ -95,7 +95,7 @@ TEST_F(PreemptionRestart, AVictimNamesItsPreemptor) {
   }
 }
 
-TEST_F(PreemptionRestart, WhatTheSchedulerWouldNotHaveWrittenIsNotBelieved) {
+TEST_F(PreemptionRestart, PlanThatDoesNotMatchTheClusterIsNotRestored) {
   world_.ReleaseEvicted();
   const WallTime now = world_.now();
   struct Row {
@@ -139,21 +139,21 @@ TEST_F(PreemptionRestart, WhatTheSchedulerWouldNotHaveWrittenIsNotBelieved) {
   }
 }
 
-TEST_F(PreemptionRestart, NothingIsBelievedWithoutTheRule) {
+TEST_F(PreemptionRestart, PlanIsNotRestoredWithoutTheRule) {
   SchedulerConfig kueue;
   kueue.own_rules = OwnRules::None();
   world_.ReleaseEvicted();
   EXPECT_EQ(AfterRestart(world_, plan_, kueue), "v Admitted, p Skipped");
 }
 
-TEST_F(PreemptionRestart, NothingIsBelievedWithoutAVictimThatNamesThePreemptor) {
+TEST_F(PreemptionRestart, PlanIsNotRestoredWithoutAVictimThatNamesThePreemptor) {
   world_.Release(KeyOf("v"));
   world_.DeleteWorkload(KeyOf("v"));
   world_.Apply(MakeJob("x", "b", 4, {{"gpu", 1}}, 9));
   EXPECT_EQ(AfterRestart(world_, plan_), "x Admitted, p Skipped");
 }
 
-TEST_F(PreemptionRestart, NothingIsBelievedOfAWorkloadThatHadQuotaMeanwhile) {
+TEST_F(PreemptionRestart, PlanIsNotRestoredAfterItsWorkloadHadQuota) {
   world_.ReleaseEvicted();
   EXPECT_EQ(world_.Cycle(), "p Admitted, v Skipped");
   world_.Advance(10s);
@@ -166,7 +166,7 @@ TEST_F(PreemptionRestart, NothingIsBelievedOfAWorkloadThatHadQuotaMeanwhile) {
 }
 
 // A reader that compares stamps sees each change of the plan, and no cycle that changes nothing.
-TEST_F(PreemptionRestart, AStampChangesWithWhatIsWritten) {
+TEST_F(PreemptionRestart, StampChangesWithTheStoredPlan) {
   const auto now = [this] {
     const api::Workload& object = *world_.Find(KeyOf("p"));
     return std::pair(world_.scheduler().kept_plans().StampOf(object),
@@ -196,7 +196,7 @@ TEST_F(PreemptionRestart, AStampChangesWithWhatIsWritten) {
 }
 
 // The plan and its pause end when they would have ended without the restart.
-TEST_F(PreemptionRestart, ARestartIsNoProgress) {
+TEST_F(PreemptionRestart, RestartDoesNotExtendThePlansTimeout) {
   world_.Advance(4min);
   Scheduler next({});
   Replay(world_, next);
@@ -227,7 +227,7 @@ TEST_F(PreemptionRestart, ARestartIsNoProgress) {
 }
 
 // Five in all: v and w (queue b) have two each, p asks for five. v has stopped, w has not.
-TEST(PreemptionRestartAbove, AHigherPriorityTakesNothingOfWhatWasFreed) {
+TEST(PreemptionRestartAbove, HigherPriorityIsAdmittedOnlyBesideTheReleasedQuota) {
   for (const api::Amount asked : {1, 2}) {
     TableWorld world({"f"}, {MakeOrgQueue("a", 5, PreemptionPolicy::kAny), MakeOrgQueue("b", 0),
                              MakeOrgQueue("c", 0)});

@@ -67,7 +67,7 @@ constexpr api::QueuePreemption kReclaimLower{.reclaim_within_cohort =
 constexpr api::QueuePreemption kBoth{.reclaim_within_cohort = PreemptionPolicy::kAny,
                                      .within_cluster_queue = PreemptionPolicy::kLowerPriority};
 
-TEST(PreemptionTest, WithinTheQueue) {
+TEST(PreemptionTest, PolicyAndOrderChooseVictimsWithinTheQueue) {
   const PreemptionRow rows[] = {
       {"Never", {{"a", 4}}, {}, {{"x", "a", 0, 4}}, 9, 1, ""},
       {"lower priority goes", {{"a", 4}}, kLower, {{"x", "a", 0, 4}}, 1, 1, "x(InClusterQueue)"},
@@ -126,7 +126,7 @@ TEST(PreemptionTest, WithinTheQueue) {
   for (const PreemptionRow& row : rows) Check(row);
 }
 
-TEST(PreemptionTest, AnEqualOneThatIsNewerGoesWhereThePolicySaysSo) {
+TEST(PreemptionTest, NewerEqualPriorityIsPreemptedIfThePolicyAllowsIt) {
   api::ClusterQueue a = MakeQueue("a", "", {{"f", {{"gpu", 4}}}});
   a.spec.preemption = kLowerOrNewer;
   TableWorld world({"f"}, {a});
@@ -139,7 +139,7 @@ TEST(PreemptionTest, AnEqualOneThatIsNewerGoesWhereThePolicySaysSo) {
   EXPECT_EQ(world.VictimsOf("p"), "newer(InClusterQueue)");
 }
 
-TEST(PreemptionTest, ReclaimInTheCohort) {
+TEST(PreemptionTest, PolicyAndQuotaChooseVictimsInTheCohort) {
   const PreemptionRow rows[] = {
       {"a takes its own back from whoever borrowed it, of any priority",
        {{"a", 4}, {"b", 0}},
@@ -208,7 +208,7 @@ TEST(PreemptionTest, ReclaimInTheCohort) {
   for (const PreemptionRow& row : rows) Check(row);
 }
 
-TEST(PreemptionTest, ReclaimWhileBorrowing) {
+TEST(PreemptionTest, BorrowingPreemptorReclaimsUpToTheThreshold) {
   const auto borrow = [](std::optional<std::int32_t> threshold) {
     return api::QueuePreemption{.reclaim_within_cohort = PreemptionPolicy::kLowerPriority,
                                 .borrow_within_cohort = PreemptionPolicy::kLowerPriority,
@@ -229,7 +229,7 @@ TEST(PreemptionTest, ReclaimWhileBorrowing) {
   for (const PreemptionRow& each : rows) Check(each);
 }
 
-TEST(PreemptionTest, AboveTheThresholdItIsStillReclaimedByOneThatDoesNotBorrow) {
+TEST(PreemptionTest, PreemptorThatDoesNotBorrowReclaimsAboveTheThreshold) {
   Check({"threshold 0, x has priority 4; p stays within its 2",
          {{"a", 2}, {"b", 2}},
          {.reclaim_within_cohort = PreemptionPolicy::kLowerPriority,
@@ -246,7 +246,7 @@ TEST(PreemptionTest, AboveTheThresholdItIsStillReclaimedByOneThatDoesNotBorrow) 
 //
 // p wants 3: more than a has, within the 5 of left. So near, in left, may not go for a borrower,
 // and far may, though near has the lower priority.
-TEST(PreemptionTest, OutsideItsOwnSubtreeThePreemptorHasAnAdvantage) {
+TEST(PreemptionTest, VictimsOutsideThePreemptorsSubtreeComeFirst) {
   api::ClusterQueue a = MakeQueue("a", "left", {{"f", {{"gpu", 2}}}});
   a.spec.preemption = kReclaimAny;
   TableWorld world({"f"}, {a, MakeQueue("l", "left", {{"f", {{"gpu", 0}}}}),
@@ -263,7 +263,7 @@ TEST(PreemptionTest, OutsideItsOwnSubtreeThePreemptorHasAnAdvantage) {
 
 // The same story, but a lends only two of its four: p's request for five takes two that nobody else
 // may have, and the other three are within the four of left.
-TEST(PreemptionTest, WhatTheQueueKeepsForItselfCountsBeforeTheSubtree) {
+TEST(PreemptionTest, QuotaThatIsNotLentCountsBeforeTheSubtree) {
   api::ClusterQueue a =
       MakeQueue("a", "left", {{"f", {{.resource = "gpu", .nominal = 4, .lending = 2}}}});
   a.spec.preemption = kReclaimAny;
@@ -278,7 +278,7 @@ TEST(PreemptionTest, WhatTheQueueKeepsForItselfCountsBeforeTheSubtree) {
   EXPECT_EQ(world.VictimsOf("p"), "far(InCohortReclamation)");
 }
 
-TEST(PreemptionTest, OneThatStopsAlreadyIsTakenFirstAndNotToldAgain) {
+TEST(PreemptionTest, VictimThatIsStoppingIsTakenWithoutASecondEviction) {
   api::ClusterQueue a = MakeQueue("a", "", {{"f", {{"gpu", 4}}}});
   a.spec.preemption = kLower;
   TableWorld world({"f"}, {a});
@@ -298,7 +298,7 @@ TEST(PreemptionTest, OneThatStopsAlreadyIsTakenFirstAndNotToldAgain) {
   EXPECT_EQ(world.Cycle(), "p Admitted");
 }
 
-TEST(PreemptionTest, SparedCandidatesSayWhy) {
+TEST(PreemptionTest, SparedCandidateHasACause) {
   api::ClusterQueue a = MakeQueue("a", "", {{"f", {{"gpu", 5}}}});
   a.spec.preemption = kLower;
   TableWorld world({"f"}, {a});
@@ -329,7 +329,7 @@ TEST(PreemptionTest, ABlockedPreemptorHoldsItsQuotaUnlessItCanAlwaysReclaim) {
   }
 }
 
-TEST(PreemptionTest, NobodyIsAdmittedOnWhatAVictimStillHolds) {
+TEST(PreemptionTest, VictimsQuotaIsNotGivenBeforeItStops) {
   api::ClusterQueue a = MakeQueue("a", "c", {{"f", {{"gpu", 8}}}});
   a.spec.preemption = kLower;
   TableWorld world({"f"}, {a, MakeQueue("b", "c", {{"f", {{"gpu", 1}}}}),

@@ -38,7 +38,7 @@ class ReturningBorrowers : public ::testing::Test {
   }
 };
 
-TEST_F(ReturningBorrowers, TheOwnersNextWorkloadGoesFirst) {
+TEST_F(ReturningBorrowers, OwnersNextWorkloadIsAdmittedBeforeTheBorrower) {
   for (const bool own : {true, false}) {
     SCOPED_TRACE(own);
     const auto made = AfterReclaim(own);
@@ -61,7 +61,7 @@ TEST_F(ReturningBorrowers, TheOwnersNextWorkloadGoesFirst) {
   }
 }
 
-TEST_F(ReturningBorrowers, NoOtherBorrowerTakesTheQuotaInBetween) {
+TEST_F(ReturningBorrowers, NoOtherBorrowerIsAdmittedBeforeTheOwnersNextWorkload) {
   SchedulerConfig config;
   const std::vector<api::ClusterQueue> queues = {MakeOrgQueue("owner", 4, PreemptionPolicy::kAny),
                                                  MakeOrgQueue("borrower", 0),
@@ -81,7 +81,7 @@ TEST_F(ReturningBorrowers, NoOtherBorrowerTakesTheQuotaInBetween) {
   EXPECT_EQ(world.Cycle(), "second Admitted, v Skipped, newcomer Skipped");
 }
 
-TEST_F(ReturningBorrowers, TheLastWorkloadOfTheOwnerLetsTheBorrowerIn) {
+TEST_F(ReturningBorrowers, BorrowerIsAdmittedBesideTheOwnersLastWorkload) {
   const auto made = AfterReclaim(true);
   TableWorld& world = *made;
   world.Apply(MakeJob("second", "owner", 3, {{"gpu", 1}}));
@@ -90,7 +90,7 @@ TEST_F(ReturningBorrowers, TheLastWorkloadOfTheOwnerLetsTheBorrowerIn) {
   EXPECT_EQ(world.Cycle(), "second Admitted, v Admitted") << "no workload waits behind `second`";
 }
 
-TEST_F(ReturningBorrowers, AnOwnerThatCannotUseItsQuotaLetsTheBorrowerIn) {
+TEST_F(ReturningBorrowers, BorrowerIsAdmittedWhenTheOwnersWorkloadsDoNotFit) {
   const auto made = AfterReclaim(true);
   TableWorld& world = *made;
   world.Apply(MakeJob("wide", "owner", 5, {{"gpu", 1}}));
@@ -101,7 +101,7 @@ TEST_F(ReturningBorrowers, AnOwnerThatCannotUseItsQuotaLetsTheBorrowerIn) {
   EXPECT_EQ(world.Cycle(), "wider NoFit, v Admitted");
 }
 
-TEST(SpareThePreempted, OfTwoEqualCandidatesTheOneThatWasPreemptedBeforeStays) {
+TEST(SpareThePreempted, SparesTheEqualCandidateThatWasPreemptedBefore) {
   for (const bool own : {true, false}) {
     SCOPED_TRACE(own);
     SchedulerConfig config;

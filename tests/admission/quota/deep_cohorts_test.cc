@@ -40,7 +40,7 @@ void OnASmallStack(const std::function<void()>& work) {
   EXPECT_EQ(pthread_attr_destroy(&attributes), 0);
 }
 
-TEST(DeepCohorts, QuotaComesThroughAllLevels) {
+TEST(DeepCohorts, QuotaPassesThroughAllLevels) {
   OnASmallStack([] {
     QuotaTree tree;
     const NodeId leaf = tree.AddNode(QuotaTree::Kind::kLeaf);
@@ -90,7 +90,7 @@ class DeepWorld : public testing::TestWithParam<bool> {
   TableWorld world_;
 };
 
-TEST_P(DeepWorld, QueuesGetWhatIsTheirs) {
+TEST_P(DeepWorld, QueuesGetTheirQuota) {
   OnASmallStack([this] {
     world_.Apply(MakeJob("a", "deep", 2, {{"gpu", 1}}));
     world_.Apply(MakeJob("b", "high", 2, {{"gpu", 1}}));
@@ -104,7 +104,7 @@ TEST_P(DeepWorld, QueuesGetWhatIsTheirs) {
 
 class DeepClassicalWorld : public DeepWorld {};
 
-TEST_P(DeepClassicalWorld, AnOwnerTakesBackWhatWasBorrowed) {
+TEST_P(DeepClassicalWorld, OwnerReclaimsBorrowedQuota) {
   OnASmallStack([this] {
     world_.Apply(MakeJob("a", "deep", 4, {{"gpu", 1}}));
     EXPECT_EQ(world_.Cycle(), "a Admitted");
@@ -115,7 +115,7 @@ TEST_P(DeepClassicalWorld, AnOwnerTakesBackWhatWasBorrowed) {
 }
 
 // Each cohort of the chain was the root once and is a target; the last root wakes them all.
-TEST_P(DeepClassicalWorld, OneTreeIsWokenOnce) {
+TEST_P(DeepClassicalWorld, TreeIsWokenOnce) {
   OnASmallStack([this] {
     world_.Apply(MakeJob("a", "deep", 3, {{"gpu", 1}}));
     world_.Apply(MakeJob("b", "deep", 3, {{"gpu", 1}}));

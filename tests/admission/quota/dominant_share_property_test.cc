@@ -111,7 +111,7 @@ void ExpectSame(DominantShares& kept, const ClusterState& state) {
   for (const std::string& cohort : state.cohorts().Names()) same(*state.cohorts().Find(cohort));
 }
 
-TEST(DominantShareProperty, WhatIsKeptIsWhatWouldBeComputed) {
+TEST(DominantShareProperty, KeptSharesEqualComputedShares) {
   support::CheckProperty(1500, [] {
     const auto steps = *rc::gen::container<std::vector<ShareStep>>(AnyStep());
     queue::QueueSet queues(true);

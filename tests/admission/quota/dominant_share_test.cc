@@ -17,7 +17,7 @@ using support::MakeJob;
 using support::MakeQueue;
 using support::TableWorld;
 
-TEST(DominantShareTest, WhatAQueueBorrowsInThousandths) {
+TEST(DominantShareTest, ShareIsTheBorrowedPartInThousandthsByWeight) {
   struct Row {
     const char* name;
     Amount nominal_a;
@@ -75,7 +75,7 @@ TEST(DominantShareTest, TheLargestResourceCountsOverAllFlavors) {
       << "2 of 10 GPUs > 3 of 20";
 }
 
-TEST(DominantShareTest, CohortsHaveSharesToo) {
+TEST(DominantShareTest, CohortHasAShareOfItsParent) {
   // team (quota 2) in company (10 of its own, 2 + 10 in all): a uses 5, 3 above the team's 2.
   TableWorld world({"f"}, {MakeQueue("a", "team", {{"f", {{"gpu", 2}}}})});
   world.Apply(support::MakeCohort("company", "", {{"f", {{"gpu", 10}}}}));
@@ -88,7 +88,7 @@ TEST(DominantShareTest, CohortsHaveSharesToo) {
       << "the team could lend 12 as well";
 }
 
-TEST(DominantShareTest, OrderOfShares) {
+TEST(DominantShareTest, ComparesSharesByWeight) {
   struct Row {
     const char* name;
     DominantShare a;
@@ -112,7 +112,7 @@ TEST(DominantShareTest, OrderOfShares) {
 }
 
 // The next head is the one with the lowest share, counted with the head's usage.
-TEST(DominantShareTest, TheTournamentAmongHeads) {
+TEST(DominantShareTest, TournamentOrdersHeadsByShareThenPriorityThenName) {
   struct Row {
     const char* name;
     std::int64_t weight_a;  // in tenths

@@ -43,7 +43,7 @@ void CheckAdmissions(const ControlPlane& world, const CycleResult& result) {
   }
 }
 
-TEST(QuotaProperty, NobodyGetsMoreThanTheTreeHasLeft) {
+TEST(QuotaProperty, NoAdmissionExceedsTheTreesAvailableQuota) {
   support::CheckProperty(2000, [] {
     const auto story = *support::AnyStory({});
     support::StoryRun(story, {.decided = CheckAdmissions}).Play();
@@ -73,14 +73,14 @@ void CheckTree(const ControlPlane& world) {
   }
 }
 
-TEST(QuotaProperty, TheTreeAgreesWithTheFormulae) {
+TEST(QuotaProperty, TreeAgreesWithTheFormulas) {
   support::CheckProperty(1500, [] {
     const auto story = *support::AnyStory({.max_cohorts = 4, .max_queues = 5});
     support::StoryRun(story, {.before_cycle = CheckTree, .at_rest = CheckTree}).Play();
   });
 }
 
-TEST(QuotaProperty, StateRebuiltFromTheObjectsIsTheStateKept) {
+TEST(QuotaProperty, StateRebuiltFromTheObjectsEqualsTheKeptState) {
   support::CheckProperty(1500, [] {
     const auto story = *support::AnyStory({});
     const auto compare = [&story](const ControlPlane& world) {
@@ -95,7 +95,7 @@ TEST(QuotaProperty, StateRebuiltFromTheObjectsIsTheStateKept) {
 }
 
 // A cycle searches flavors and victims by what-ifs on the one state.
-TEST(QuotaProperty, ACycleThatAdmitsNobodyLeavesTheStateBitByBit) {
+TEST(QuotaProperty, CycleWithoutAdmissionsKeepsTheStateUnchanged) {
   support::CheckProperty(1500, [] {
     const auto story = *support::AnyStory({});
     std::string before;
@@ -180,7 +180,7 @@ class NestedWhatIfs {
   std::vector<Open> open_;
 };
 
-TEST(QuotaProperty, NestedWhatIfsRollBackToTheLastNumber) {
+TEST(QuotaProperty, NestedWhatIfsRollBackExactly) {
   support::CheckProperty(2000, [] {
     const auto quota = rc::gen::build<support::QuotaPlan>(
         rc::gen::set(&support::QuotaPlan::nominal, support::Below(8)),

@@ -214,7 +214,7 @@ class TreeAndModel {
   std::vector<NodeId> numbers_;
 };
 
-TEST(QuotaTreeProperty, EveryChangeLeavesWhatTheFormulaeSay) {
+TEST(QuotaTreeProperty, TreeAgreesWithTheFormulasAfterEveryChange) {
   support::CheckProperty(3000, [] {
     const auto step = rc::gen::build<TreeStep>(
         rc::gen::set(&TreeStep::kind, support::Below(10)),

@@ -29,7 +29,7 @@ NodeId AddLeaf(QuotaTree& tree, NodeId parent, const Leaf& leaf) {
 }
 
 // Two queues in a cohort without quota of its own.
-TEST(QuotaTreeTest, TwoQueuesInACohort) {
+TEST(QuotaTreeTest, AvailableAndPotentialFollowBorrowingAndLendingLimits) {
   struct Row {
     const char* name;
     Leaf a;
@@ -120,7 +120,7 @@ class ThreeLevels : public ::testing::Test {
   NodeId root = 0, middle = 0, a = 0, b = 0;
 };
 
-TEST_F(ThreeLevels, SubtreesAndPotentials) {
+TEST_F(ThreeLevels, ComputeSubtreeQuotasAndPotentials) {
   EXPECT_EQ(tree.AmountsOf(middle, kGpu).subtree, 7) << "2 + 5";
   EXPECT_EQ(tree.AmountsOf(middle, kGpu).LocalAvailable(), 6) << "7 - 1 stay at home";
   EXPECT_EQ(tree.AmountsOf(root, kGpu).subtree, 10) << "3 + 1 + 6";
@@ -132,7 +132,7 @@ TEST_F(ThreeLevels, SubtreesAndPotentials) {
   EXPECT_EQ(tree.Height(root), 2);
 }
 
-TEST_F(ThreeLevels, UsageClimbsOnlyBeyondWhatIsKept) {
+TEST_F(ThreeLevels, UsageReachesTheParentOnlyBeyondTheUnlentQuota) {
   struct Row {
     const char* name;
     bool of_a;
@@ -164,7 +164,7 @@ TEST_F(ThreeLevels, UsageClimbsOnlyBeyondWhatIsKept) {
   }
 }
 
-TEST_F(ThreeLevels, HowFarUpARequestHasToGo) {
+TEST_F(ThreeLevels, RequestIsChargedToTheLowestSubtreeThatFits) {
   struct Row {
     const char* name;
     Amount used;
@@ -199,7 +199,7 @@ TEST_F(ThreeLevels, InactiveQueuesDoNotCountInHeights) {
   EXPECT_EQ(tree.Height(root), 1) << "the middle is a cohort all the same";
 }
 
-TEST_F(ThreeLevels, WhatIfsNestAndLeaveNoTrace) {
+TEST_F(ThreeLevels, NestedWhatIfsRollBack) {
   tree.AddUsage(a, {{kGpu, 6}});
   const std::uint64_t version = tree.version();
   const QuotaTree::Mark outer = tree.Begin();
@@ -216,7 +216,7 @@ TEST_F(ThreeLevels, WhatIfsNestAndLeaveNoTrace) {
   EXPECT_FALSE(tree.simulating());
 }
 
-TEST_F(ThreeLevels, CyclesAreReportedAndHeal) {
+TEST_F(ThreeLevels, CycleOfCohortsIsReportedUntilItIsBroken) {
   tree.AddUsage(a, {{kGpu, 1}});
   tree.SetParent(root, middle);
   for (const NodeId node : {root, middle, a, b}) EXPECT_TRUE(tree.InCycle(node)) << node;
@@ -246,7 +246,7 @@ TEST(QuotaTreeTest, HugeQuotasSaturate) {
 }
 
 // A saturated sum has lost the remainder; the next change of quota recomputes it.
-TEST(QuotaTreeTest, UsageThatWasCutOffIsSummedUpAnew) {
+TEST(QuotaTreeTest, SaturatedUsageIsRecomputed) {
   QuotaTree tree;
   const NodeId cohort = tree.AddNode(QuotaTree::Kind::kCohort);
   const NodeId a = AddLeaf(tree, cohort, {});
@@ -259,7 +259,7 @@ TEST(QuotaTreeTest, UsageThatWasCutOffIsSummedUpAnew) {
 }
 
 // A node has cells for the numbers in use, close or distant, and drops the others.
-TEST(QuotaTreeTest, CellsComeAndGo) {
+TEST(QuotaTreeTest, CellsAreFoundAndUnusedOnesAreFreed) {
   QuotaCells cells;
   constexpr FlavorResourceId kCount = 1000;
   for (const FlavorResourceId stride : {1, 7}) {

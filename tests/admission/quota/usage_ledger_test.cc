@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr WallTime kStart{1'767'225'600s};
 const api::ObjectKey kQueue{"team", "lq"};
 
-TEST(UsageLedger, ConsumptionApproachesUsageByTheHalfLife) {
+TEST(UsageLedger, ConsumptionFollowsUsageByTheHalfLife) {
   struct Row {
     Duration half_life;
     Duration span;
@@ -35,7 +35,7 @@ TEST(UsageLedger, ConsumptionApproachesUsageByTheHalfLife) {
   }
 }
 
-TEST(UsageLedger, ManySmallSamplesAreOneLargeOne) {
+TEST(UsageLedger, ManySmallSamplesEqualOneLargeSample) {
   UsageLedger ledger({.half_life = 168h, .sampling_interval = 5min});
   ledger.Sample(kQueue, kStart);
   ledger.AddAdmitted(kQueue, {{"nvidia.com/gpu", 1.0}}, 1);
@@ -43,7 +43,7 @@ TEST(UsageLedger, ManySmallSamplesAreOneLargeOne) {
   EXPECT_NEAR(ledger.UsageOf(kQueue), 0.5, 1e-9) << "nothing is lost to rounding";
 }
 
-TEST(UsageLedger, TheFirstHistoryIsThePresentUsage) {
+TEST(UsageLedger, FirstSampleIsThePresentUsage) {
   UsageLedger ledger({.half_life = 10min, .sampling_interval = 5min});
   ledger.AddAdmitted(kQueue, {{"cpu", 8.0}}, 1);
   ledger.Sample(kQueue, kStart);
@@ -64,7 +64,7 @@ TEST(UsageLedger, SamplesOnlyWhenDue) {
   EXPECT_GT(ledger.UsageOf(kQueue), 0);
 }
 
-TEST(UsageLedger, WeightsOfResourcesAndOfTheQueue) {
+TEST(UsageLedger, UsageIsWeightedByResourcesAndByTheQueue) {
   struct Row {
     double weight;
     double usage;  // 2 cores and 3 GPUs are consumed; a GPU counts tenfold
@@ -93,7 +93,7 @@ TEST(UsageLedger, APenaltyCountsAtOnceAndBecomesConsumption) {
   EXPECT_DOUBLE_EQ(ledger.UsageOf(kQueue), 1.0) << "and decays";
 }
 
-TEST(UsageLedger, APenaltyTakenBackLeavesNothing) {
+TEST(UsageLedger, RemovedPenaltiesLeaveNoUsage) {
   UsageLedger ledger({.half_life = 1h});
   const Spending penalty = ledger.EntryPenalty({{"cpu", 0.1}, {"memory", 3.0}});
   for (int i = 0; i < 3; ++i) ledger.AddPenalty(kQueue, penalty, 1);
@@ -101,7 +101,7 @@ TEST(UsageLedger, APenaltyTakenBackLeavesNothing) {
   EXPECT_EQ(ledger.UsageOf(kQueue), 0);
 }
 
-TEST(UsageLedger, WhatIsGoneLeavesNoAccount) {
+TEST(UsageLedger, ForgottenQueueWithoutUsageHasNoAccount) {
   UsageLedger ledger({.half_life = 10min});
   for (int i = 0; i < 100; ++i) {
     const api::ObjectKey queue{"team", std::to_string(i)};
@@ -117,7 +117,7 @@ TEST(UsageLedger, WhatIsGoneLeavesNoAccount) {
   }
 }
 
-TEST(UsageLedger, AHistoryIsRestoredOnce) {
+TEST(UsageLedger, RestoresAHistoryOnce) {
   UsageLedger ledger({.half_life = 10min, .sampling_interval = 1min});
   ledger.Restore(kQueue, {{{"cpu", 8.0}}, kStart});
   ledger.Restore(kQueue, {{{"cpu", 100.0}}, kStart});

@@ -67,7 +67,7 @@ class UsageOrderTest : public ::testing::Test {
   std::map<WorkloadId, WorkloadInfo> infos_;
 };
 
-TEST_F(UsageOrderTest, LeastUsedFirstThenPriorityThenAge) {
+TEST_F(UsageOrderTest, OrdersByUsageThenPriorityThenAge) {
   Add("a-old", "a", 0);
   Add("b-low", "b", 0);
   Add("b-high", "b", 5);
@@ -82,7 +82,7 @@ TEST_F(UsageOrderTest, LeastUsedFirstThenPriorityThenAge) {
   EXPECT_EQ(Take(), "b-low");
 }
 
-TEST_F(UsageOrderTest, OtherShapesStandInTheSameOrder) {
+TEST_F(UsageOrderTest, OrderDoesNotDependOnShapes) {
   for (int i = 0; i < 20; ++i) {
     Add("a" + std::to_string(i), "a", 0, static_cast<std::uint64_t>(i % 7) + 1);
     Add("b" + std::to_string(i), "b", 0, static_cast<std::uint64_t>(i % 5) + 1);
@@ -97,7 +97,7 @@ TEST_F(UsageOrderTest, OtherShapesStandInTheSameOrder) {
   }
 }
 
-TEST_F(UsageOrderTest, UsageMattersOnlyWhereTheQueueSaysSo) {
+TEST_F(UsageOrderTest, UsageCountsOnlyIfTheQueueIsConfigured) {
   Add("a1", "a", 0);
   Add("b1", "b", 0);
   Use("a", 9.0);
@@ -108,7 +108,7 @@ TEST_F(UsageOrderTest, UsageMattersOnlyWhereTheQueueSaysSo) {
   EXPECT_THAT(Order(), ElementsAre("b1", "a1"));
 }
 
-TEST_F(UsageOrderTest, TheStickyPreemptorDoesNotPassWhoUsedLess) {
+TEST_F(UsageOrderTest, StickyPreemptorStaysBehindALessUsedLocalQueue) {
   Add("waits", "a", 0, 1);
   Add("other", "a", 9, 2);
   Add("modest", "b", 0, 3);

@@ -26,7 +26,7 @@ api::Pod PodOn(const std::string& node, const std::string& name, std::int64_t cp
   return pod;
 }
 
-TEST(Inventory, ANodeThatIsNotReadyLeavesAndComesBack) {
+TEST(Inventory, NodeThatIsNotReadyHasNoRoomUntilItIsReady) {
   PlacementCase given(kInventoryLevels);
   given.AddNode("r1/n1 cpu=2");
   given.AddUsed("n1 1 cpu=1");
@@ -65,7 +65,7 @@ TEST(Inventory, PodsThatCameBeforeTheirNodeCount) {
   EXPECT_EQ(given.Place({kOne}), kNoRoom);
 }
 
-TEST(Inventory, WhichPodsCountOutsideAssignments) {
+TEST(Inventory, RunningPodsWithoutATopologyRequestCountOutsideAssignments) {
   const auto counts = [](const auto& change) {
     api::Pod pod = PodOn("n1", "p", 1);
     change(pod);
@@ -90,7 +90,7 @@ TEST(Inventory, WhichPodsCountOutsideAssignments) {
   })) << "its workload may be gone already";
 }
 
-TEST(Inventory, NothingNewIsNoChange) {
+TEST(Inventory, EqualNodeIsNoChange) {
   PlacementCase given(kInventoryLevels);
   EXPECT_EQ(given.placer().SetNode(NodeFrom(kInventoryLevels, "r1/n1 cpu=2")).size(), 1U);
   EXPECT_TRUE(given.placer().SetNode(NodeFrom(kInventoryLevels, "r1/n1 cpu=2")).empty());
@@ -99,7 +99,7 @@ TEST(Inventory, NothingNewIsNoChange) {
   EXPECT_TRUE(given.placer().RemoveNode("n1").empty());
 }
 
-TEST(Inventory, ANodeThatGoesTakesItsRoomOutOfTheRack) {
+TEST(Inventory, RemovedNodesRoomLeavesItsRack) {
   PlacementCase given("rack");
   given.AddNode("r1/n1 cpu=2 label=disk:ssd");
   given.AddNode("r1/n2 cpu=2 label=disk:ssd");
@@ -108,7 +108,7 @@ TEST(Inventory, ANodeThatGoesTakesItsRoomOutOfTheRack) {
             "main fails: topology \"dc\" allows to fit only 2 out of 4 pod(s)");
 }
 
-TEST(Inventory, WhatIsBookedInARackCountsWhenItsNodesCome) {
+TEST(Inventory, BookingInARackCountsOnceItsNodesArrive) {
   PlacementCase given("rack");
   given.AddUsed("r1 1 cpu=1");
   given.AddNode("r1/n1 cpu=2");
@@ -154,7 +154,7 @@ TEST(Inventory, BookingsMayComeBeforeTopologies) {
             2000);
 }
 
-TEST(Inventory, WhatIfsLeaveNothingBehind) {
+TEST(Inventory, WhatIfsRollBackCompletely) {
   PlacementCase given(kInventoryLevels);
   given.AddNode("r1/n1 cpu=2");
   const std::vector<PlacedPods> pods = {given.placer().Booking(
@@ -191,7 +191,7 @@ TEST(Inventory, PodSetsInOneDomainAreCountedTogether) {
                           Counting::kTogether));
 }
 
-TEST(Inventory, ManyNodesThatCameAndWentLeaveTheTreeSmall) {
+TEST(Inventory, RemovedNodesLeaveTheTreeSmall) {
   PlacementCase given(kInventoryLevels);
   given.AddNode("r1/stays cpu=1");
   for (int i = 0; i < 3000; ++i) {

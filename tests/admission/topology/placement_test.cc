@@ -21,7 +21,7 @@ void PrintTo(const PlacementRow& row, std::ostream* out) { *out << row.name; }
 
 class PlacementRule : public testing::TestWithParam<PlacementRow> {};
 
-TEST_P(PlacementRule, GoesWhereTheRuleSays) {
+TEST_P(PlacementRule, PlacesPodsByTheRule) {
   PlacementCase given(GetParam().levels);
   for (const std::string& node : GetParam().nodes) given.AddNode(node);
   for (const std::string& used : GetParam().used) given.AddUsed(used);
@@ -369,13 +369,13 @@ INSTANTIATE_TEST_SUITE_P(
             "workers fails: topology \"dc\" allows to fit only 4 out of 4 pod(s)"}),
     PlacementName);
 
-TEST(PlacementProfile, WithoutMixedUnconstrainedIsBestFit) {
+TEST(PlacementProfile, UnconstrainedPodsAreBestFitWithoutTheMixedProfile) {
   PlacementCase given("block rack host", {.least_free_for_unconstrained = false});
   for (const std::string& node : kTwoRacks) given.AddNode(node);
   EXPECT_EQ(given.Place({"main 7 cpu=1 unconstrained"}), "main: n1=4 n3=3");
 }
 
-TEST(PlacementProfile, BalancedSpreadsEvenly) {
+TEST(PlacementProfile, BalancedProfileSpreadsPreferredPodsEvenly) {
   PlacementCase given("block rack host", {.balanced = true});
   for (const char* node : {"b1/r1/n1 cpu=6", "b1/r2/n2 cpu=6", "b1/r3/n3 cpu=1"}) {
     given.AddNode(node);
@@ -384,7 +384,7 @@ TEST(PlacementProfile, BalancedSpreadsEvenly) {
   EXPECT_EQ(given.Place({"main 8 cpu=1 required=block"}), "main: n1=6 n2=2");
 }
 
-TEST(PlacementProfile, BalancedHasRoomForTheLeader) {
+TEST(PlacementProfile, BalancedProfileLeavesRoomForTheLeader) {
   PlacementCase given("block rack host", {.balanced = true});
   for (const char* node : {"b1/r1/n1 cpu=7", "b1/r2/n2 cpu=7", "b1/r3/n3 cpu=1"}) {
     given.AddNode(node);
@@ -394,7 +394,7 @@ TEST(PlacementProfile, BalancedHasRoomForTheLeader) {
             "workers: n1=4 n2=4; leader: n1=1");
 }
 
-TEST(PlacementOnEmptyNodes, LooksBeyondWhatIsUsed) {
+TEST(PlacementOnEmptyNodes, IgnoresUsageOfNodes) {
   PlacementCase given("rack host");
   given.AddNode("r1/n1 cpu=2");
   given.AddUsed("n1 2 cpu=1");
@@ -402,7 +402,7 @@ TEST(PlacementOnEmptyNodes, LooksBeyondWhatIsUsed) {
 }
 
 // Two nodes bear one hostname; the first one by name is tainted. Kueue looks at one of them.
-TEST(PlacementOnSharedHostnames, ANodeWithoutTheTaintTakesThePods) {
+TEST(PlacementOnSharedHostnames, NodeWithoutTheTaintTakesThePods) {
   PlacementCase given("rack host");
   given.AddNode("r1/n1/a cpu=4 taint=busy");
   given.AddNode("r1/n1/b cpu=4");

@@ -25,7 +25,7 @@ void PrintTo(const PreferenceRow& row, std::ostream* out) { *out << row.name; }
 
 class PreferenceRule : public testing::TestWithParam<PreferenceRow> {};
 
-TEST_P(PreferenceRule, GoesWhereTheRuleSays) {
+TEST_P(PreferenceRule, PlacesPodsByTheRule) {
   for (const bool gate : {true, false}) {
     PlacementCase given("block rack host", {.preferred_nodes = gate});
     for (const std::string& node : GetParam().nodes) given.AddNode(node);

@@ -19,7 +19,7 @@ void PrintTo(const ReplacementRow& row, std::ostream* out) { *out << row.name; }
 
 class Replacement : public testing::TestWithParam<ReplacementRow> {};
 
-TEST_P(Replacement, MovesThePodsOfTheFailedNodeAlone) {
+TEST_P(Replacement, MovesOnlyThePodsOfTheFailedNode) {
   PlacementCase given("block rack host");
   for (const std::string& node : GetParam().nodes) given.AddNode(node);
   EXPECT_EQ(given.Replace(GetParam().pod_sets, GetParam().before, "bad"), GetParam().answer);

@@ -130,7 +130,7 @@ class Cluster {
   std::string message_;
 };
 
-TEST(TopologyCycle, AHeadWhoseNodesWereTakenIsPlacedAnew) {
+TEST(TopologyCycle, HeadWhoseNodesWereTakenIsPlacedOnOthers) {
   Cluster cluster;
   cluster.AddNode("r1/n1 cpu=2");
   cluster.AddNode("r1/n2 cpu=3");
@@ -141,7 +141,7 @@ TEST(TopologyCycle, AHeadWhoseNodesWereTakenIsPlacedAnew) {
   EXPECT_EQ(cluster.Cycle(), "first Admitted n1=2 | second Admitted n2=2");
 }
 
-TEST(TopologyCycle, WithoutTheGateItIsSkipped) {
+TEST(TopologyCycle, HeadWhoseNodesWereTakenIsSkippedWithoutTheGate) {
   SchedulerConfig config;
   config.gates.tas_recompute_assignment_within_scheduling_cycle = false;
   Cluster cluster(config);
@@ -154,7 +154,7 @@ TEST(TopologyCycle, WithoutTheGateItIsSkipped) {
   EXPECT_EQ(cluster.Cycle(), "first Admitted n1=2 | second Skipped n1=2");
 }
 
-TEST(TopologyCycle, ANodesLimitOfPodsHoldsInACycleToo) {
+TEST(TopologyCycle, NodesPodLimitHoldsWithinACycle) {
   for (const bool own : {true, false}) {
     SchedulerConfig config;
     config.own_rules.count_pods_on_nodes = own;
@@ -170,7 +170,7 @@ TEST(TopologyCycle, ANodesLimitOfPodsHoldsInACycleToo) {
   }
 }
 
-TEST(TopologyCycle, OthersGoWhereQuotaIsThereAndNodesAreFragmented) {
+TEST(TopologyCycle, PreemptsForNodesWhereQuotaFits) {
   Cluster cluster;
   cluster.AddNode("r1/n1 cpu=2");
   cluster.AddNode("r1/n2 cpu=2");
@@ -187,7 +187,7 @@ TEST(TopologyCycle, OthersGoWhereQuotaIsThereAndNodesAreFragmented) {
             "workload(s)");
 }
 
-TEST(TopologyCycle, WhatNoNodeCouldEverTakeIsNoFit) {
+TEST(TopologyCycle, WorkloadThatNoNodeCanTakeIsNoFit) {
   Cluster cluster;
   cluster.AddNode("r1/n1 cpu=2");
   cluster.AddQueue("a", 8);
@@ -204,7 +204,7 @@ TEST(TopologyCycle, WhatNoNodeCouldEverTakeIsNoFit) {
   EXPECT_EQ(cluster.Cycle(), "large Admitted n2=3");
 }
 
-TEST(TopologyCycle, ALeaderThatAsksForNothingGoesWithItsWorkers) {
+TEST(TopologyCycle, LeaderWithoutRequestsIsPlacedWithItsWorkers) {
   Cluster cluster;
   cluster.AddNode("r1/n1 cpu=8 pods=2");
   cluster.AddNode("r2/n2 cpu=2");
@@ -229,7 +229,7 @@ TEST(TopologyCycle, AQueueIsClosedWhileItsTopologyIsMissing) {
   EXPECT_EQ(cluster.Cycle(), "job Admitted n1=1");
 }
 
-TEST(TopologyCycle, FlavorsThatDoNotMatchSaySo) {
+TEST(TopologyCycle, MessageNamesAFlavorWithoutTheRequestedLevel) {
   Cluster cluster;
   cluster.AddNode("r1/n1 cpu=8");
   cluster.AddQueue("a", 8);
@@ -240,7 +240,7 @@ TEST(TopologyCycle, FlavorsThatDoNotMatchSaySo) {
             "requested level");
 }
 
-TEST(SecondPass, PlacesWhatWaitedForCapacity) {
+TEST(SecondPass, PlacesAWorkloadWhoseCapacityIsReady) {
   Cluster cluster;
   cluster.AddCheck("dws");
   cluster.AddQueue("a", 8, {"dws"});
@@ -280,7 +280,7 @@ TEST(SecondPass, TakesTheNodesOfALowerPriority) {
   EXPECT_EQ(place("job", 1), "job Preempting again Ready n1=2 -low");
 }
 
-TEST(SecondPass, IsNotWaitedForWithoutTheGate) {
+TEST(SecondPass, IsNotScheduledWithoutTheGate) {
   SchedulerConfig config;
   config.gates.topology_aware_scheduling = false;
   Cluster cluster(config);
@@ -295,7 +295,7 @@ TEST(SecondPass, IsNotWaitedForWithoutTheGate) {
   EXPECT_EQ(cluster.scheduler().NextTurn(), std::nullopt) << "no cycle would ever look";
 }
 
-TEST(SecondPass, TriesAgainWithLongerPauses) {
+TEST(SecondPass, RetriesWithLongerPauses) {
   Cluster cluster;
   cluster.AddCheck("dws");
   cluster.AddQueue("a", 8, {"dws"});
@@ -315,7 +315,7 @@ TEST(SecondPass, TriesAgainWithLongerPauses) {
 
 // Two workloads wait for one node; their numbers, which a restart assigns again, must not decide
 // which gets it.
-TEST(SecondPass, GoesByAgeAndThenByName) {
+TEST(SecondPass, OrdersByAgeThenByName) {
   struct Row {
     std::int64_t a_waits_since;
     std::int64_t b_waits_since;
@@ -379,14 +379,14 @@ TEST_F(FailedNode, IsReplacedInItsRack) {
   EXPECT_EQ(cluster_->Cycle(), "next Admitted n4=1") << "n1 and n3 are full";
 }
 
-TEST_F(FailedNode, WithoutReplacementEvicts) {
+TEST_F(FailedNode, EvictsWithoutAReplacement) {
   Start();
   EXPECT_EQ(SecondPass(), "job EvictForNodeFailure again n1=2 n2=2");
   EXPECT_EQ(cluster_->message(),
             "Workload was evicted as there was no replacement for unhealthy node(s): n2");
 }
 
-TEST_F(FailedNode, WithoutFailFastItWaits) {
+TEST_F(FailedNode, WaitsForAReplacementWithoutFailFast) {
   SchedulerConfig config;
   config.gates.tas_failed_node_replacement_fail_fast = false;
   Start(config);
@@ -404,7 +404,7 @@ TEST_F(FailedNode, IsReplacedThoughAdmissionWaitsForPods) {
   EXPECT_EQ(SecondPass(), "job Admitted again n1=2 n3=2");
 }
 
-TEST_F(FailedNode, ComesBeforeNewHeads) {
+TEST_F(FailedNode, IsReplacedBeforeNewHeadsArePlaced) {
   Start();
   cluster_->AddNode("r1/n3 cpu=2");
   cluster_->AddQueue("b", 16);

@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Nodes, SharesRule,
                            return row.param.name;
                          });
 
-TEST(SharedGpus, TheOrderFollowsWhatIsUsed) {
+TEST(SharedGpus, OrderOfNodesFollowsTheirUsage) {
   PlacementCase given("rack host");
   given.SetFlavor(kThirds);
   for (const std::string& node : kTwoRacksOfGpus) given.AddNode(node);
@@ -117,7 +117,7 @@ TEST(SharedGpus, TheOrderFollowsWhatIsUsed) {
   EXPECT_EQ(given.Place({"main 1 gpu=2 required=host"}), "main: n1=1");
 }
 
-TEST(SharedGpus, AnAnnotationThatComesLaterCounts) {
+TEST(SharedGpus, ChangedAnnotationChangesThePlacement) {
   PlacementCase given("rack host");
   for (const std::string& node : kTwoRacksOfGpus) given.AddNode(node);
   given.AddUsed("n3 1 gpu=1");

@@ -143,16 +143,16 @@ void Play(TopologyPlacer::Profile profile) {
   }
 }
 
-TEST(TopologyProperty, NoDomainGetsMoreThanItHas) {
+TEST(TopologyProperty, NoDomainExceedsItsCapacity) {
   EXPECT_TRUE(rc::check([] { Play({}); }));
 }
 
-TEST(TopologyProperty, NorWherePodsPreferNodes) {
+TEST(TopologyProperty, NoDomainExceedsItsCapacityWithPreferredNodes) {
   EXPECT_TRUE(rc::check([] { Play({.preferred_nodes = true}); }));
   EXPECT_TRUE(rc::check([] { Play({.balanced = true, .preferred_nodes = true}); }));
 }
 
-TEST(TopologyProperty, NorWithBalancedPlacement) {
+TEST(TopologyProperty, NoDomainExceedsItsCapacityWithBalancedPlacement) {
   EXPECT_TRUE(rc::check([] { Play({.least_free_for_unconstrained = false, .balanced = true}); }));
 }
 
@@ -188,7 +188,7 @@ void CheckSame(CountView& kept, CountView& fresh, const TopologyTree& tree) {
   }
 }
 
-TEST(TopologyProperty, KeptCountsAreThoseCountedAnew) {
+TEST(TopologyProperty, KeptCountsEqualRecomputedCounts) {
   EXPECT_TRUE(rc::check([] {
     PlacementCase given(kLevels);
     for (int node = 0; node < kNodes / 2; ++node) given.AddNode(AnyNode(node));

@@ -78,7 +78,7 @@ TEST(PodDefaults, AddTheOverheadOfARuntimeClass) {
   EXPECT_EQ(Asked(defaults, workload), (ResourceAmounts{{"cpu", 1000}}));
 }
 
-TEST(PodDefaults, WhatNobodyChangesIsNotCopied) {
+TEST(PodDefaults, WorkloadWithoutDefaultsIsNotCopied) {
   PodDefaults defaults;
   const auto workload = std::make_shared<const api::Workload>(WithContainer({}, {}));
   EXPECT_EQ(defaults.Completed(workload), workload);
@@ -92,7 +92,7 @@ TEST(PodDefaults, WhatNobodyChangesIsNotCopied) {
   EXPECT_NE(defaults.Completed(workload), workload);
 }
 
-TEST(PodDefaults, SayWhyPodsWouldBeRefused) {
+TEST(PodDefaults, ReportWhyPodsWouldBeRejected) {
   struct Row {
     const char* type;
     ResourceAmounts min;
@@ -155,7 +155,7 @@ TEST(PodDefaults, RequestsOfThePodStayBelowItsLimits) {
             "[\"cpu\"]: requests must not exceed its limits");
 }
 
-TEST(PodDefaults, TheNarrowestOfSeveralRangesCounts) {
+TEST(PodDefaults, NarrowestOfSeveralRangesCounts) {
   PodDefaults defaults;
   defaults.Set(Range("a", {.type = "Container", .max = {{"cpu", 4}}}));
   defaults.Set(Range("b", {.type = "Container", .max = {{"cpu", 2}}}));

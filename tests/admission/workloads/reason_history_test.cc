@@ -17,7 +17,7 @@ std::shared_ptr<const StatedReason> Stated(const std::string& reason, std::uint6
   return std::make_shared<const KnownReason>(reason, message, cause);
 }
 
-TEST(ReasonHistory, CountsWhatComesAgainAndKeepsItsLatestText) {
+TEST(ReasonHistory, CountsRepeatedReasonsAndKeepsTheLatestMessage) {
   ReasonHistory history;
   history.Note(Stated("WaitingForQuota", 1, "3 more needed"), kStart);
   EXPECT_FALSE(history.IsStory());
@@ -43,7 +43,7 @@ TEST(ReasonHistory, IsBounded) {
   EXPECT_EQ(history.reasons().back().count, 2) << "the oldest had not gone yet";
 }
 
-TEST(ReasonHistory, GoesOnAfterARestart) {
+TEST(ReasonHistory, ContinuesItsCountsAfterARestore) {
   ReasonHistory history;
   history.Restore({Stated("A", 1), kStart, kStart + 60s, 7});
   history.Restore({Stated("B", 2), kStart, kStart + 30s, 2});
@@ -64,7 +64,7 @@ Vocabulary NamesInOrder(const std::vector<std::string>& order) {
 }
 
 // Numbers follow the order in which names come, which differs after a restart.
-TEST(CauseOf, DoesNotDependOnTheOrderInWhichNamesCame) {
+TEST(CauseOf, DoesNotDependOnTheOrderOfNames) {
   const auto cause = [](const Vocabulary& names) {
     Decision decision;
     decision.assignment.pod_sets.emplace_back();
@@ -77,7 +77,7 @@ TEST(CauseOf, DoesNotDependOnTheOrderInWhichNamesCame) {
   EXPECT_EQ(cause(NamesInOrder({"gpu", "spot"})), cause(NamesInOrder({"cpu", "spot", "gpu"})));
 }
 
-TEST(CauseOf, LooksAtWhatAndNotAtHowMuch) {
+TEST(CauseOf, IgnoresAmountsAndSeesKindsOfObstacles) {
   const Vocabulary names = NamesInOrder({"a", "b", "c", "d"});
   Decision decision;
   decision.outcome = Outcome::kNoFit;

@@ -55,7 +55,7 @@ class SlicesTest : public ::testing::Test {
   TableWorld world_{{"f", "g"}, {Queue(5)}};
 };
 
-TEST_F(SlicesTest, TheNextSliceAsksForTheDifference) {
+TEST_F(SlicesTest, NextSliceIsChargedTheDifference) {
   world_.Apply(Slice("old", 3));
   EXPECT_EQ(world_.Cycle(), "old Admitted");
   world_.Apply(Slice("new", 5, "old"));
@@ -92,7 +92,7 @@ TEST_F(SlicesTest, ADifferenceThatDoesNotFitWaitsAndTheOldSliceStays) {
 
 // Kueue does the same: a queue that uses more than its quota has 0 available, and 0 more is asked
 // for.
-TEST_F(SlicesTest, ASliceOfNoMoreReplacesOneInAQueueThatLostItsQuota) {
+TEST_F(SlicesTest, SliceOfEqualSizeReplacesOneInAQueueWithoutQuota) {
   world_.Apply(Slice("old", 3));
   world_.Cycle();
   world_.Apply(Queue(0));
@@ -104,7 +104,7 @@ TEST_F(SlicesTest, ASliceOfNoMoreReplacesOneInAQueueThatLostItsQuota) {
   EXPECT_EQ(UsedIn(world_), 3);
 }
 
-TEST_F(SlicesTest, AScaleDownWakesWhoWaits) {
+TEST_F(SlicesTest, ScaleDownWakesWaitingWorkloads) {
   world_.Apply(Slice("old", 5));
   world_.Cycle();
   world_.Apply(MakeJob("other", "a", 2, {{"gpu", 1}}));
@@ -118,7 +118,7 @@ TEST_F(SlicesTest, AScaleDownWakesWhoWaits) {
   EXPECT_EQ(UsedIn(world_), 5);
 }
 
-TEST_F(SlicesTest, TheFlavorStays) {
+TEST_F(SlicesTest, NextSliceKeepsTheFlavor) {
   api::ClusterQueue queue = MakeQueue("a", "", {{"f", {{"gpu", 3}}}, {"g", {{"gpu", 9}}}});
   TableWorld world({"f", "g"}, {queue});
   world.Apply(Slice("old", 3));
@@ -138,7 +138,7 @@ struct Refused {
 };
 
 // A replaced slice is one of the same job, in the same queue, with quota.
-TEST(SlicesOfOthersTest, AreNotReplaced) {
+TEST(SlicesOfOthersTest, AreNotReplacedByUnrelatedSlices) {
   const Refused rows[] = {
       {"of another job", "old", "job-2"},
       {"unknown", "gone", "job-1"},
@@ -164,7 +164,7 @@ TEST(SlicesOfOthersTest, OfAnotherNamespaceAreIgnored) {
   EXPECT_EQ(ReplacedSliceOf(slice), std::nullopt);
 }
 
-TEST_F(SlicesTest, WithTheGateOffASliceIsAWorkloadAsOthers) {
+TEST_F(SlicesTest, WithTheGateOffSliceReplacesNothing) {
   SchedulerConfig config;
   config.gates.elastic_jobs = false;
   TableWorld world({"f"}, {Queue(5)}, config);
@@ -174,7 +174,7 @@ TEST_F(SlicesTest, WithTheGateOffASliceIsAWorkloadAsOthers) {
   EXPECT_EQ(world.Cycle(), "new NoCandidates");
 }
 
-TEST_F(SlicesTest, TheNextSlicePreemptsOthersAndNotItsOwn) {
+TEST_F(SlicesTest, NextSlicePreemptsOtherWorkloadsAndNotItsOldSlice) {
   api::ClusterQueue queue = Queue(5);
   queue.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
   TableWorld world({"f"}, {queue});
@@ -214,7 +214,7 @@ TEST_F(SlicesTest, AnOldSliceThatIsPreemptedInTheSameCycleIsNotReplaced) {
   EXPECT_EQ(UsedIn(world, "b"), 4);
 }
 
-TEST_F(SlicesTest, AnAdmissionThatIsNotWrittenGivesTheOldSliceItsChargeBack) {
+TEST_F(SlicesTest, UnwrittenAdmissionRestoresTheOldSlicesCharge) {
   world_.Apply(Slice("old", 3));
   world_.Cycle();
   world_.Apply(Slice("new", 5, "old"));
@@ -226,7 +226,7 @@ TEST_F(SlicesTest, AnAdmissionThatIsNotWrittenGivesTheOldSliceItsChargeBack) {
   EXPECT_EQ(UsedIn(world_), 3);
 }
 
-TEST_F(SlicesTest, ARestartChargesTheSameInAnyOrder) {
+TEST_F(SlicesTest, RestartChargesSlicesEquallyInAnyOrder) {
   world_.Apply(Slice("b-old", 3));
   world_.Cycle();
   world_.Apply(Slice("c-new", 5, "b-old"));
@@ -252,7 +252,7 @@ TEST_F(SlicesTest, ARestartChargesTheSameInAnyOrder) {
   }
 }
 
-TEST_F(SlicesTest, SeveralPodSetsAreChargedEachByItsDifference) {
+TEST_F(SlicesTest, EachPodSetIsChargedItsDifference) {
   const auto of_two = [](const std::string& name, std::int32_t a, std::int32_t b,
                          const std::string& replaced) {
     api::Workload slice = Slice(name, a, replaced);

@@ -14,7 +14,7 @@
 namespace berth::api {
 namespace {
 
-TEST(Identity, IsReadWhateverElseIsWrong) {
+TEST(Identity, IsReadFromAnOtherwiseInvalidObject) {
   const auto identity = DecodeIdentity(
       R"({"metadata":{"namespace":"s","name":"n","uid":"u","resourceVersion":"7","labels":3},
           "spec":4})"_json);
@@ -92,7 +92,7 @@ struct BadCase {
   const char* message;
 };
 
-TEST(ClusterQueueCodec, WrongFieldsAreNamed) {
+TEST(ClusterQueueCodec, ErrorNamesTheWrongField) {
   const std::vector<BadCase> cases = {
       {"Root", R"([])", "expected an object, got array"},
       {"Spec", R"({"spec": 3})", "spec: expected an object, got number"},
@@ -152,7 +152,7 @@ TEST(PodTemplateCodec, UnknownFieldsSurviveEdits) {
   EXPECT_EQ(Encode(*decoded), want);
 }
 
-TEST(PodTemplateCodec, BuiltWithoutText) {
+TEST(PodTemplateCodec, EncodesATemplateBuiltInCode) {
   PodTemplate made;
   made.labels = {{"a", "b"}};
   made.spec.containers = {{.name = "c", .image = "sleep", .requests = {{"memory", 1 << 30}}}};
@@ -189,7 +189,7 @@ TEST(JobCodec, ReadsSpecAndStatus) {
                 {7, {.match_expressions = {}, .match_fields = {{"metadata.name", "In", {"n"}}}}}}));
 }
 
-TEST(OtherKindsCodec, NodesNamespacesAndClasses) {
+TEST(OtherKindsCodec, ReadsNodesNamespacesAndPriorityClasses) {
   const auto node = Decode<Node>(R"({"metadata":{"name":"n"},"spec":{"unschedulable":true,
     "taints":[{"key":"k","effect":"NoSchedule"}]},"status":{"allocatable":{"cpu":"3920m",
     "pods":"110"}}})"_json);
@@ -206,7 +206,7 @@ TEST(OtherKindsCodec, NodesNamespacesAndClasses) {
 }
 
 // Both readers see them: watches read without a tree.
-TEST(PodCodec, ResourceClaimsAreSeen) {
+TEST(PodCodec, ReportsWhetherAPodHasResourceClaims) {
   for (const auto& [claims, seen] : {std::pair{R"([{"name":"gpu"}])", true}, {"[]", false}}) {
     const std::string text =
         std::string(R"({"metadata":{"name":"p"},"spec":{"resourceClaims":)") + claims + "}}";
@@ -231,7 +231,7 @@ TEST(DeviceCodec, EveryClaimOfAPodIsRead) {
 
 // A request for a part of a device's capacity is read as one for the devices, as Kueue counts it
 // while its gate KueueDRAIntegrationConsumableCapacity is off.
-TEST(DeviceCodec, RequestsOfAClaim) {
+TEST(DeviceCodec, ReadsTheRequestsOfAClaim) {
   const auto claim = Decode<ResourceClaimTemplate>(R"({"metadata":{"name":"t"},"spec":{"spec":{
     "devices":{"requests":[
       {"name":"a","exactly":{"deviceClassName":"c","allocationMode":"ExactCount","count":2,
@@ -254,7 +254,7 @@ TEST(DeviceCodec, RequestsOfAClaim) {
           {}}));
 }
 
-TEST(DeviceCodec, ClassesAndSlices) {
+TEST(DeviceCodec, ReadsDeviceClassesAndResourceSlices) {
   const auto of_class = Decode<DeviceClass>(R"({"metadata":{"name":"c"},"spec":{
     "selectors":[{"cel":{"expression":"true"}},{"other":{}}],"extendedResourceName":"e/r"}})"_json);
   ASSERT_TRUE(of_class);
@@ -280,7 +280,7 @@ TEST(DeviceCodec, ClassesAndSlices) {
   EXPECT_EQ(slice->devices, (std::vector<Device>{wanted}));
 }
 
-TEST(QueueStatusCodec, BorrowedIsTheClusterQueuesOwn) {
+TEST(QueueStatusCodec, OnlyClusterQueueStatusHasBorrowed) {
   const QueueStatus status{.flavors_usage = {{"f", {{"cpu", 1500, 500}}}}, .pending_workloads = 2};
   EXPECT_EQ(
       EncodeClusterQueueStatus(status)["flavorsUsage"],

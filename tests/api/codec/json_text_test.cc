@@ -47,7 +47,7 @@ void ExpectAlike(const std::string& text) {
   }
 }
 
-TEST(JsonText, ReadsAsATreeDoes) {
+TEST(JsonText, ReadsValidTextsAsTheTreeReaderDoes) {
   for (const char* text :
        {"{}", "[]", " [ 1 , -2 , 0 , -0 ] ", "null", " null\n", "true", "false", R"("a")", "1.5e-3",
         "1E+2", R"({"a":{"b":[{"c":null},[],{}]},"d":"e"})", R"({"a":1,"a":2})",
@@ -58,7 +58,7 @@ TEST(JsonText, ReadsAsATreeDoes) {
   }
 }
 
-TEST(JsonText, RefusesWhatATreeRefuses) {
+TEST(JsonText, RejectsInvalidTextsAsTheTreeReaderDoes) {
   for (const char* text : {"",
                            " ",
                            "{",
@@ -119,7 +119,7 @@ TEST(JsonText, RefusesWhatATreeRefuses) {
   }
 }
 
-TEST(JsonText, BrokenTextsAreRefusedWhereATreeRefusesThem) {
+TEST(JsonText, RandomlyBrokenTextsAreReadAsByTheTreeReader) {
   const std::string whole =
       R"({"metadata":{"name":"w\u00e9","labels":{"a/b":"c\n","d":"\"e\""}},"spec":{"active":true,)"
       R"("podSets":[{"count":2,"x":[1,-2.5e3,null,false]},{}],"s":"é€😀"},"status":{}} )";
@@ -139,13 +139,13 @@ TEST(JsonText, BrokenTextsAreRefusedWhereATreeRefusesThem) {
 }
 
 // The tree's parser takes NUL as the end.
-TEST(JsonText, ANulByteIsNoEnd) {
+TEST(JsonText, NulByteDoesNotEndTheText) {
   JsonText text;
   EXPECT_FALSE(text.Parse(std::string("{}\0", 3)));
   EXPECT_FALSE(text.Parse(std::string("{\"a\":1}\0{}", 10)));
 }
 
-TEST(JsonText, IsGoodForOneTextAfterTheOther) {
+TEST(JsonText, IsReusableForSeveralTexts) {
   JsonText text;
   for (const char* each : {R"({"a":["b","\u0063"]})", "[1]", R"("d")"}) {
     const auto root = text.Parse(each);
@@ -199,7 +199,7 @@ TEST(JsonText, ManagedFieldsOfAnObjectAreLeftOut) {
   EXPECT_FALSE(text.Parse(R"({"metadata":{"managedFields":)"));
 }
 
-TEST(JsonText, ListsComeItemByItem) {
+TEST(JsonText, ReadsListsItemByItem) {
   std::vector<std::string> names;
   const auto take = [&](const JsonNode& item) { names.push_back(ToTree(item).dump()); };
   auto head =
@@ -227,7 +227,7 @@ TEST(JsonText, ListsComeItemByItem) {
 }
 
 // A Workload decoded both ways; the template's text is kept as it came, so keys are in order here.
-TEST(JsonText, DecodesAsATreeDoes) {
+TEST(JsonText, DecodesWorkloadsAsTheTreeReaderDoes) {
   const char* kRows[] = {
       R"({"metadata":{"name":"w","namespace":"n","creationTimestamp":"2026-01-01T00:00:00Z",
           "labels":{"a":"b","n":null},"ownerReferences":[{"kind":"Job","uid":"u","controller":true}]},

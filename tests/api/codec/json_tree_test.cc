@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 
 std::string Nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
-TEST(JsonTreeTest, ReadsWhatNlohmannReads) {
+TEST(JsonTreeTest, ReadsTheSameTextsAsNlohmann) {
   for (const char* text : {"null", "true", "0", "-1", "1.5", "18446744073709551615",
                            "18446744073709551616", "-9223372036854775808", R"("a\u0000é\n")", "[]",
                            "{}", R"({"a":[1,{"b":[]},"x"],"":{"c":null}})", " [1 , 2] \n"}) {

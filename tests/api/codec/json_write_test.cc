@@ -27,7 +27,7 @@ void ExpectSame(const Json& value) {
   }
 }
 
-TEST(JsonWriteTest, ScalarsAndEmptyOnes) {
+TEST(JsonWriteTest, WritesScalarsAndEmptyContainers) {
   for (const Json& value :
        {Json(), Json(true), Json(false), Json(0), Json(-1),
         Json(std::numeric_limits<std::int64_t>::min()),
@@ -37,7 +37,7 @@ TEST(JsonWriteTest, ScalarsAndEmptyOnes) {
   }
 }
 
-TEST(JsonWriteTest, EveryByteInATextAndInAKey) {
+TEST(JsonWriteTest, WritesEveryByteInStringsAndKeys) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string text = "a" + std::string(1, static_cast<char>(byte)) + "b";
     ExpectSame(text);
@@ -99,7 +99,7 @@ TEST(JsonWriteTest, ValidTreesAreWrittenAsByDump) {
   EXPECT_EQ(FormatOrderedJson(ordered, 2), ordered.dump(2));
 }
 
-TEST(JsonPrinterTest, TheTextIsThatOfATree) {
+TEST(JsonPrinterTest, PrintsTheSameTextAsATree) {
   constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   const Json tree = {{"a", Json::array()},
@@ -140,7 +140,7 @@ TEST(JsonPrinterTest, TheTextIsThatOfATree) {
   EXPECT_EQ(out.Take(), tree.dump(2));
 }
 
-TEST(JsonPrinterTest, ALoneValue) {
+TEST(JsonPrinterTest, PrintsASingleValue) {
   JsonPrinter out;
   out.Text("alone");
   EXPECT_EQ(out.Take(), "\"alone\"");

@@ -45,7 +45,7 @@ TEST(KarpenterCodec, ANodePoolIsRead) {
   EXPECT_TRUE(IsFalse(pool->conditions, "Ready"));
 }
 
-TEST(KarpenterCodec, NodesMayLiveForEver) {
+TEST(KarpenterCodec, NodesMayNeverExpire) {
   for (const char* life : {"null", "\"Never\""}) {
     const auto pool = Decode<KarpenterNodePool>(nlohmann::json::parse(
         std::string(R"({"spec": {"template": {"spec": {"expireAfter": )") + life + "}}}}"));
@@ -74,7 +74,7 @@ TEST(KarpenterCodec, ANodeClaimIsRead) {
   EXPECT_TRUE(IsTrue(claim->conditions, "Launched"));
 }
 
-TEST(KarpenterCodec, AnEventIsReadInBothForms) {
+TEST(KarpenterCodec, ReadsEventsOfBothApiForms) {
   const auto old_form =
       Decode<ToldEvent>(R"({"metadata": {"creationTimestamp": "2026-01-01T00:00:00Z"},
     "involvedObject": {"name": "p"}, "reason": "NotTriggerScaleUp", "message": "m",

@@ -25,7 +25,7 @@ TEST(NodeMetersTest, ReadAsTheyAreWritten) {
   EXPECT_EQ(EncodeMeters({}), R"({"meters":{}})");
 }
 
-TEST(NodeMetersTest, NothingIsBelowZero) {
+TEST(NodeMetersTest, NegativeAmountsAreReadAsZero) {
   const auto read = DecodeMeters(R"({"foldedSeconds": -1, "foldedNanoUSD": -2, "meters": {"a": {
     "from": "2026-01-01T00:01:00Z", "until": "2026-01-01T00:00:00Z", "nanoUSDPerHour": -3}}})");
   ASSERT_TRUE(read);
@@ -35,7 +35,7 @@ TEST(NodeMetersTest, NothingIsBelowZero) {
   EXPECT_EQ(read->meters.at("a").hourly_nano, 0);
 }
 
-TEST(NodeMetersTest, WhatAreNoMetersIsRefused) {
+TEST(NodeMetersTest, RejectsTextsThatAreNoMeters) {
   EXPECT_FALSE(DecodeMeters("{]"));
   EXPECT_FALSE(DecodeMeters(R"({"meters": {"a": {"from": "yesterday"}}})"));
   EXPECT_FALSE(DecodeMeters("[" + std::string(200'001, ',') + "]"));

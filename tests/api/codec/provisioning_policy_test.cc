@@ -82,7 +82,7 @@ TEST(ProvisioningMemoryCodec, AMemoryReadsAsWritten) {
   EXPECT_EQ(*read, all);
 }
 
-TEST(ProvisioningMemoryCodec, WhatIsNoMemoryIsRefused) {
+TEST(ProvisioningMemoryCodec, RejectsTextsThatAreNoMemory) {
   for (const char* bad : {"", "[]", "{", R"({"a":1})", R"({"a":{"next":"Hope"}})",
                           R"({"a":{"steps":{"b":{"attempts":"x"}}}})"}) {
     EXPECT_FALSE(DecodeMemory(bad)) << bad;

@@ -17,14 +17,14 @@ TEST(SpendMemoryTest, ReadsAsItIsWritten) {
   EXPECT_EQ(EncodeSpend({}), R"({"days":[]})");
 }
 
-TEST(SpendMemoryTest, AmountsBelowZeroBuyNothing) {
+TEST(SpendMemoryTest, NegativeAmountsAreReadAsZero) {
   const auto read =
       DecodeSpend(R"({"days": [{"day": 1, "folded": -5, "charges": {"a": -7}}, {"day": 1}]})");
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, (QueueSpend{{1, {.charges = {{"a", 0}}}}})) << "the first of a day is kept";
 }
 
-TEST(SpendMemoryTest, WhatIsNoMemoryIsRefused) {
+TEST(SpendMemoryTest, RejectsTextsThatAreNoMemory) {
   EXPECT_FALSE(DecodeSpend("{]"));
   EXPECT_FALSE(DecodeSpend(R"({"days": [{"charges": {"a": "much"}}]})"));
   EXPECT_FALSE(DecodeSpend("[" + std::string(200'001, ',') + "]"));

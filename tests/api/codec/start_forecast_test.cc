@@ -41,7 +41,7 @@ TEST(StartForecastTest, QuantilesAreInOrder) {
   EXPECT_EQ(later->p50, std::nullopt);
 }
 
-TEST(StartForecastTest, WhatWasDrawnIsWholeOrLeftOut) {
+TEST(StartForecastTest, IncompleteOrUnorderedDrawsAreLeftOut) {
   for (const char* drawn : {"{}", R"({"p10":"1970-01-01T00:01:00Z"})",
                             R"({"p10":"1970-01-01T00:01:00Z","p50":"1970-01-01T00:00:00Z",)"
                             R"("p90":"1970-01-01T00:01:00Z"})"}) {
@@ -52,7 +52,7 @@ TEST(StartForecastTest, WhatWasDrawnIsWholeOrLeftOut) {
   }
 }
 
-TEST(StartForecastTest, OtherTextsAreRefused) {
+TEST(StartForecastTest, RejectsTextsThatAreNoForecast) {
   for (const char* text : {"", "soon", "[]", R"({"at":7})", R"({"p50":"tomorrow"})"}) {
     EXPECT_FALSE(DecodeStartForecast(text)) << text;
   }

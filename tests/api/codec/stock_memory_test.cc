@@ -23,7 +23,7 @@ TEST(StockMemoryTest, ReadsAsItIsWritten) {
   EXPECT_EQ(EncodeStock({}), R"({"entries":[]})");
 }
 
-TEST(StockMemoryTest, EntriesComeSortedAndOnce) {
+TEST(StockMemoryTest, EntriesAreReadSortedAndWithoutDuplicates) {
   const auto read =
       DecodeStock(R"({"entries": [{"shape": "b", "size": 1}, {"shape": "a", "size": 1},
                                                 {"shape": "b", "size": 1, "strikes": 9}]})");
@@ -33,7 +33,7 @@ TEST(StockMemoryTest, EntriesComeSortedAndOnce) {
   EXPECT_EQ((*read)[1].strikes, 0) << "the first is kept";
 }
 
-TEST(StockMemoryTest, WhatIsNoMemoryIsRefused) {
+TEST(StockMemoryTest, RejectsTextsThatAreNoMemory) {
   EXPECT_FALSE(DecodeStock("{]"));
   EXPECT_FALSE(DecodeStock(R"({"entries": [{"outcomes": [{"result": "lucky"}]}]})"));
   EXPECT_FALSE(DecodeStock("[" + std::string(200'001, ',') + "]"));

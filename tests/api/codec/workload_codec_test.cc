@@ -78,14 +78,14 @@ TEST(TopologyCodec, DomainsRoundTrip) {
   for (const TopologyAssignment& assignment : cases) EXPECT_EQ(RoundTrip(assignment), assignment);
 }
 
-TEST(TopologyCodec, WhatRepeatsIsWrittenOnce) {
+TEST(TopologyCodec, RepeatedValuesAreWrittenOnce) {
   const TopologyAssignment assignment{{"b", "h"}, {{{"b1", "n-1-z"}, 4}, {{"b1", "n-2-z"}, 4}}};
   EXPECT_EQ(Encode(assignment), R"({"levels":["b","h"],"slices":[{"domainCount":2,
     "podCounts":{"universal":4},"valuesPerLevel":[{"universal":"b1"},
       {"individual":{"prefix":"n-","suffix":"-z","roots":["1","2"]}}]}]})"_json);
 }
 
-TEST(TopologyCodec, TheCommonEndIsTakenOffFirst) {
+TEST(TopologyCodec, CommonSuffixIsRemovedBeforeTheRoots) {
   const TopologyAssignment assignment{{"h"}, {{{"n1"}, 1}, {{"n11"}, 1}}};
   EXPECT_EQ(Encode(assignment), R"({"levels":["h"],"slices":[{"domainCount":2,
     "podCounts":{"universal":1},"valuesPerLevel":[

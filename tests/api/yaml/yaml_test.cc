@@ -20,7 +20,7 @@ struct YamlCase {
   std::string json;
 };
 class YamlTest : public ::testing::TestWithParam<YamlCase> {};
-TEST_P(YamlTest, MeansWhatKubernetesReads) {
+TEST_P(YamlTest, ReadsValuesAsKubernetesDoes) {
   const auto document = ParseYaml(GetParam().yaml);
   ASSERT_TRUE(document) << GetParam().yaml << ": " << document.error().message;
   EXPECT_EQ(document->value.dump(), GetParam().json) << GetParam().yaml;
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         {R"("a\_b": 1)", "{\"a\u00a0b\":1}"},
     }));
 
-TEST(YamlTest, SaysWhereItIsWrong) {
+TEST(YamlTest, ErrorNamesTheLine) {
   const auto document = ParseYaml("a: 1\nb: [\n");
   ASSERT_FALSE(document);
   EXPECT_THAT(document.error().message, HasSubstr("yaml: line "));
@@ -67,7 +67,7 @@ TEST(YamlTest, SaysWhereItIsWrong) {
   }
 }
 
-TEST(YamlTest, NamesTheMistakeAsKubernetesDoes) {
+TEST(YamlTest, ErrorHasTheWordsOfKubernetes) {
   struct {
     std::string text;
     std::string message;
@@ -86,7 +86,7 @@ TEST(YamlTest, NamesTheMistakeAsKubernetesDoes) {
   }
 }
 
-TEST(YamlNodesTest, EachValueHasItsPlace) {
+TEST(YamlNodesTest, NodesHaveLinesAndColumns) {
   const auto roots = ParseYamlNodes("# a comment\na: &x\n  - b\n  - c: 0600\n---\n---\nd: *x\n");
   ASSERT_FALSE(roots) << "an anchor of another document";
   const auto nodes =
@@ -108,7 +108,7 @@ TEST(YamlNodesTest, EachValueHasItsPlace) {
   EXPECT_EQ(nodes->back().Find("f"), nullptr);
 }
 
-TEST(YamlNodesTest, HasTheLimitsOfTheReader) {
+TEST(YamlNodesTest, HasTheLimitsOfTheValueReader) {
   EXPECT_FALSE(ParseYamlNodes(std::string(100'000, '[')));
   EXPECT_FALSE(ParseYamlNodes("abcd", {.max_bytes = 3}));
   EXPECT_FALSE(ParseYamlNodes("a: &a [1, 2]\nb: [*a, *a, *a]\n", {.max_nodes = 10}));
@@ -145,7 +145,7 @@ TEST(YamlTest, NamesThePlaceOfAControlCharacter) {
   }
 }
 
-TEST(YamlTest, ATextWithoutAnAddressIsEmpty) {
+TEST(YamlTest, NullStringViewIsAnEmptyDocument) {
   const auto document = ParseYaml(std::string_view());
   ASSERT_TRUE(document);
   EXPECT_TRUE(document->value.is_null());
@@ -157,7 +157,7 @@ TEST(YamlTest, DuplicatesAreNamed) {
   EXPECT_THAT(document->duplicate_keys, ElementsAre("a[1].b", "c"));
 }
 
-TEST(YamlTest, DocumentsOfAStream) {
+TEST(YamlTest, ReadsTheDocumentsOfAStream) {
   const auto documents = ParseYamlStream("---\na: 1\n---\n# nothing\n---\nb: 2\n");
   ASSERT_TRUE(documents);
   ASSERT_EQ(documents->size(), 2U);
@@ -236,7 +236,7 @@ TEST(FormatYamlTest, WritesAsKubectlDoes) {
   EXPECT_EQ(ParseYaml(text)->value, value);
 }
 
-TEST(FormatYamlTest, ReadsBackWhatItWrites) {
+TEST(FormatYamlTest, ReadsBackTheWrittenText) {
   for (const std::string text :
        {"",           " x",     "x ",     "- a",       "-x",         "a: b",   "a #b",   "#",
         "yes",        "1e3",    "0x1",    "'",         "\"",         "a\nb",   "a\n",    "a\n\n",

@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST_F(DescribedJobsTest, LivesFromTheQueueToItsEnd) {
+TEST_F(DescribedJobsTest, JobSetIsQueuedStartedStoppedAndFinished) {
   api_.Put(kCrds, JobSetCrd());
   Start();
   Submit();
@@ -56,7 +56,7 @@ TEST_F(DescribedJobsTest, LivesFromTheQueueToItsEnd) {
   EXPECT_EQ((*finished)["message"], "a job failed");
 }
 
-TEST_F(DescribedJobsTest, AKindWhoseDefinitionComesLater) {
+TEST_F(DescribedJobsTest, KindIsManagedWhenItsDefinitionArrivesLater) {
   Start();
   EXPECT_TRUE(manager_.controllers_running());
   api_.Put(kCrds, JobSetCrd());
@@ -64,7 +64,7 @@ TEST_F(DescribedJobsTest, AKindWhoseDefinitionComesLater) {
   EXPECT_NE(WorkloadPath(), "");
 }
 
-TEST_F(DescribedJobsTest, AnObjectThatDoesNotFitWaitsWithTheReason) {
+TEST_F(DescribedJobsTest, ObjectThatCannotBeReadIsHeldWithAnEvent) {
   api_.Put(kCrds, JobSetCrd());
   Start();
   Json job = JobSet();
@@ -80,7 +80,7 @@ TEST_F(DescribedJobsTest, AnObjectThatDoesNotFitWaitsWithTheReason) {
   EXPECT_NE(WorkloadPath(), "");
 }
 
-TEST_F(DescribedJobsTest, AThousandPodSetsWaitWithTheReason) {
+TEST_F(DescribedJobsTest, ObjectOfAThousandPodSetsIsHeldWithAnEvent) {
   api_.Put(kCrds, JobSetCrd());
   Start();
   Json job = JobSet();
@@ -151,7 +151,7 @@ TEST_F(DescribedJobsTest, AChildFollowsItsParentOfAnotherKind) {
 }
 
 // The search for a queued owner ends at the tenth.
-TEST_F(DescribedJobsTest, AJobBelowTooManyOwnersIsLeftAsItIs) {
+TEST_F(DescribedJobsTest, JobBelowTooManyOwnersIsNotSuspended) {
   Start();
   const std::string jobs = "/apis/batch/v1/namespaces/default/jobs";
   Json owners = Json::array();
@@ -214,7 +214,7 @@ TEST_F(DescribedJobsTest, ATemplateOfAMegabyteIsQueued) {
 }
 
 // A TrainJob's pod sets are those of a runtime.
-TEST_F(DescribedJobsTest, AJobIsReadAgainWhenItOrWhatItReadsChanges) {
+TEST_F(DescribedJobsTest, JobIsReadAgainWhenItOrItsRuntimeChanges) {
   constexpr char kTrainJobs[] = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs";
   constexpr char kRuntimes[] = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes";
   const auto put_crd = [this](const std::string& kind, const std::string& plural,
@@ -292,8 +292,10 @@ class OneJobSetAtATimeTest : public JobSetConcurrencyTest {
   OneJobSetAtATimeTest() { concurrency_ = {{"JobSet.jobset.x-k8s.io", 1}, {"Job.batch", 9}}; }
 };
 
-TEST_F(JobSetConcurrencyTest, ManyHaveTheirTurnAtOnce) { EXPECT_EQ(Creations(), 4U); }
-TEST_F(OneJobSetAtATimeTest, TheyHaveTheirTurnsOneByOne) { EXPECT_EQ(Creations(), 1U); }
+TEST_F(JobSetConcurrencyTest, FourJobSetsAreReconciledAtOnce) { EXPECT_EQ(Creations(), 4U); }
+TEST_F(OneJobSetAtATimeTest, ConcurrencyOfOneReconcilesJobSetsInTurn) {
+  EXPECT_EQ(Creations(), 1U);
+}
 
 }  // namespace
 }  // namespace berth::integrations::described_jobs_test

@@ -295,7 +295,7 @@ TEST_P(EveryKindTest, JobsWithoutAQueueAreManagedInSelectedNamespaces) {
   EXPECT_EQ(Object(Created()[0])["spec"].value("queueName", ""), "");
 }
 
-TEST_P(EveryKindTest, APrebuiltWorkloadIsTaken) {
+TEST_P(EveryKindTest, TakesAPrebuiltWorkload) {
   if (!GetParam().prebuilt) return;  // the review refuses it
   Boot(Defaults());
   Submit("model", kQueued);
@@ -326,7 +326,7 @@ TEST_P(EveryKindTest, APrebuiltWorkloadIsTaken) {
 }
 
 // What Kueue, or another replica, has left behind: the same names, owners and starts.
-TEST_P(EveryKindTest, AnotherControllerTakesOverWithoutAWrite) {
+TEST_P(EveryKindTest, RestartedControllerWritesNothing) {
   Boot(Defaults());
   Submit("running", kQueued);
   ASSERT_EQ(Created().size(), 1U);
@@ -351,7 +351,7 @@ std::string RowName(const ::testing::TestParamInfo<KindRow>& info) {
 INSTANTIATE_TEST_SUITE_P(Kinds, EveryKindTest, ::testing::ValuesIn(Rows()), RowName);
 
 // A Deployment has no Workload of its own: its pods have.
-TEST(EveryKindRowsTest, HaveEveryKindWithAWorkload) {
+TEST(EveryKindRowsTest, CoverEveryBuiltInKind) {
   std::set<std::string> tested{"deployment"};
   for (const KindRow& row : Rows()) tested.insert(row.framework);
   std::set<std::string> all{"batch/job", "pod"};

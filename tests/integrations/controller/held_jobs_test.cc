@@ -172,7 +172,7 @@ class HeldJobsTest : public ::testing::Test {
   std::optional<JobControllers> controllers_;
 };
 
-TEST_F(HeldJobsTest, AClusterStartsAsOneAndGrows) {
+TEST_F(HeldJobsTest, ClusterStartsWithOneWorkloadAndGrowsByFurtherOnes) {
   Put(std::string(kDask) + "daskclusters", Root("daskcluster", "c", ClusterSpec(1)));
   ASSERT_EQ(Workloads().size(), 1U);
   const Json workload = Workloads()[0];
@@ -221,7 +221,7 @@ TEST_F(HeldJobsTest, AClusterStartsAsOneAndGrows) {
 }
 
 // The review of the pod did not know the cluster yet, and left the pod as it was.
-TEST_F(HeldJobsTest, APodThatItsReviewMissedIsDeleted) {
+TEST_F(HeldJobsTest, PodWithoutItsReviewsMarkIsDeleted) {
   Put(std::string(kDask) + "daskclusters", Root("daskcluster", "c", ClusterSpec(1)));
   Json free = PodOf("daskcluster", "c", "worker", "free");
   free["metadata"].erase("annotations");
@@ -236,7 +236,7 @@ TEST_F(HeldJobsTest, APodThatItsReviewMissedIsDeleted) {
 }
 
 // The review of the pod did not know the cluster yet, and queued the pod as a job of its own.
-TEST_F(HeldJobsTest, APodThatItsReviewQueuedAloneGetsNoWorkload) {
+TEST_F(HeldJobsTest, PodQueuedAsASinglePodOfAHeldJobIsDeleted) {
   Put(std::string(kDask) + "daskclusters", Root("daskcluster", "c", ClusterSpec(1)));
   Json alone = PodOf("daskcluster", "c", "worker", "alone");
   alone["metadata"].erase("annotations");
@@ -255,7 +255,7 @@ TEST_F(HeldJobsTest, APodThatItsReviewQueuedAloneGetsNoWorkload) {
   EXPECT_THAT(owners, ::testing::ElementsAre("DaskCluster", "Pod"));
 }
 
-TEST_F(HeldJobsTest, ARunnerIsHiddenStoppedAndAskedForAgain) {
+TEST_F(HeldJobsTest, EvictedRunnerIsHiddenDeletedAndItsJobRestarted) {
   Json job = Root("daskjob", "j", {{"job", Template("runner")}});
   job["spec"]["cluster"]["spec"] = ClusterSpec(0);
   Put(std::string(kDask) + "daskjobs", job);

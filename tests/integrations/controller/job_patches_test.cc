@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-TEST(JobPatchTest, StartChangesOnlyWhatIsNew) {
+TEST(JobPatchTest, StartPatchHasOnlyNewFields) {
   const api::Job job = testing::GpuJob();
   PodSetChange change;
   change.node_selector = {{"capacity", "spot"}, {"pool", "t4"}};
@@ -24,7 +24,7 @@ TEST(JobPatchTest, StartChangesOnlyWhatIsNew) {
       "spec": {"nodeSelector": {"capacity": "spot"}}}}})"));
 }
 
-TEST(JobPatchTest, RestoreTakesKeysAway) {
+TEST(JobPatchTest, RestorePatchRemovesAddedKeys) {
   api::Job job = testing::GpuJob();
   job.pod_template.spec.node_selector = {{"capacity", "spot"}, {"pool", "t4"}};
   job.pod_template.annotations = {{"consume", "x"}};
@@ -44,7 +44,7 @@ TEST(JobPatchTest, TheStartTimeIsClearedAlone) {
             Json::parse(R"({"status": {"startTime": null}})"));
 }
 
-TEST(WorkloadPatchTest, ASpecTakesAwayWhatItLacks) {
+TEST(WorkloadPatchTest, SpecPatchRemovesMissingFields) {
   api::Workload workload = testing::WorkloadFor(testing::GpuJob());
   workload.meta.resource_version = "3";
   api::WorkloadSpec spec = workload.spec;

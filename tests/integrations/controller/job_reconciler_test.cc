@@ -131,7 +131,7 @@ class JobReconcilerTest : public ::testing::Test {
   std::optional<JobControllers> controllers_;
 };
 
-TEST_F(JobReconcilerTest, AJobGetsItsWorkload) {
+TEST_F(JobReconcilerTest, CreatesAWorkloadForAJob) {
   Submit();
   EXPECT_NE(
       metrics_.Text().find("kueue_workload_creation_latency_seconds_count{job_kind=\"Job\"} 1"),
@@ -148,7 +148,7 @@ TEST_F(JobReconcilerTest, AJobGetsItsWorkload) {
 }
 
 // A Workload without owner is found by the job that names it, at once.
-TEST_F(JobReconcilerTest, AJobTakesThePrebuiltWorkloadWhenItComes) {
+TEST_F(JobReconcilerTest, JobAdoptsItsPrebuiltWorkloadOnceItIsCreated) {
   const Json pod = {{"metadata", Json::object()},
                     {"spec",
                      {{"restartPolicy", "Never"},
@@ -183,7 +183,7 @@ TEST_F(JobReconcilerTest, AJobTakesThePrebuiltWorkloadWhenItComes) {
 
 // Simulation, hot-loop, seed 5134: the job was gone, its watch was late, and the garbage collector
 // deleted its Workload as often as it was created again.
-TEST_F(JobReconcilerTest, ALostWorkloadIsMadeAgainAtOnceButNotInALoop) {
+TEST_F(JobReconcilerTest, CreatesADeletedWorkloadAgainWithBackoff) {
   Submit();
   const std::string path = WorkloadPath();
   api_.Remove(path);
@@ -202,7 +202,7 @@ TEST_F(JobReconcilerTest, ALostWorkloadIsMadeAgainAtOnceButNotInALoop) {
 }
 
 // Simulation, hot-loop, seed 13002138.
-TEST_F(JobReconcilerTest, AJobThatAnotherControllerStartsAgainIsNotStoppedInALoop) {
+TEST_F(JobReconcilerTest, StopsAJobThatIsStartedRepeatedlyWithBackoff) {
   Submit();
   int started = 0;
   for (int i = 0; i < 200; ++i) {
@@ -217,7 +217,7 @@ TEST_F(JobReconcilerTest, AJobThatAnotherControllerStartsAgainIsNotStoppedInALoo
   EXPECT_EQ(started, StopPace::kBurst + 5) << "after 1, 2, 4 and 8 s, and once more";
 }
 
-TEST_F(JobReconcilerTest, OtherJobsAreLeftAlone) {
+TEST_F(JobReconcilerTest, IgnoresJobsWithoutAQueueAndInKubeSystem) {
   const Json pod = {
       {"spec", {{"restartPolicy", "Never"}, {"containers", {{{"name", "c"}, {"image", "i"}}}}}}};
   api_.Put(kJobs, {{"metadata", {{"name", "mine"}, {"namespace", "default"}}},
@@ -265,7 +265,7 @@ TEST_F(JobsWithoutQueuesTest, AChildOfAManagedJobGetsNoWorkload) {
   EXPECT_EQ(workloads, 1) << "the parent's";
 }
 
-TEST_F(JobReconcilerTest, AdmittedStartsWithWhatAdmissionGives) {
+TEST_F(JobReconcilerTest, StartsAnAdmittedJobWithItsFlavorsNodeSelector) {
   Submit();
   Admit();
   const Json job = Job();
@@ -278,7 +278,7 @@ TEST_F(JobReconcilerTest, AdmittedStartsWithWhatAdmissionGives) {
   EXPECT_EQ(api_.CountWrites(), writes) << "at rest nothing is written";
 }
 
-TEST_F(JobReconcilerTest, EvictionRestoresTheTemplateAndGivesTheQuotaBack) {
+TEST_F(JobReconcilerTest, EvictionRestoresTheTemplateAndReleasesTheQuota) {
   Submit();
   Admit();
   Json job = Job();
@@ -319,7 +319,7 @@ TEST_F(JobReconcilerTest, ACrashBetweenTheWritesOfAStopLosesNothing) {
       Job()["metadata"].value("annotations", Json::object()).contains("kueue.x-k8s.io/stopping"));
 }
 
-TEST_F(JobReconcilerTest, ARefusedStatusIsSeenAndTriedAgain) {
+TEST_F(JobReconcilerTest, RejectedStatusWriteEmitsAnEventAndIsRetried) {
   Submit();
   Admit();
   Json workload = Workload();
@@ -363,21 +363,21 @@ TEST_F(ReviewedWorkloadTest, AWorkloadWithoutAFaultIsCreated) {
   EXPECT_EQ(Posts("/events", "ErrWorkloadCompose"), 0U);
 }
 
-TEST_F(ReviewedWorkloadTest, AFaultIsToldAndNothingIsCreated) {
+TEST_F(ReviewedWorkloadTest, WorkloadWithAFaultEmitsAnEventAndIsNotCreated) {
   Submit("other");
   executor_.RunFor(60s);
   EXPECT_EQ(Posts("/workloads", ""), 0U);
   EXPECT_EQ(Posts("/events", "ErrWorkloadCompose"), 1U);
 }
 
-TEST_F(JobReconcilerTest, AConflictIsPlannedAgain) {
+TEST_F(JobReconcilerTest, ConflictOfAStartIsRetried) {
   Submit();
   api_.FailNext(std::string("PATCH ") + kJob, 409);
   Admit();
   EXPECT_EQ(Job()["spec"]["suspend"], false);
 }
 
-TEST_F(JobReconcilerTest, AStartIsToldOnceWhateverItsAnswer) {
+TEST_F(JobReconcilerTest, StartEmitsOneEventWhateverItsAnswer) {
   using Effect = kube::RegistryTransport::Effect;
   Submit();
   Admit();
@@ -403,7 +403,7 @@ TEST_F(JobReconcilerTest, AStartIsToldOnceWhateverItsAnswer) {
 
 // A job that its user has suspended meanwhile has no start to tell.
 // Simulation, released-while-running, seed 13001039.
-TEST_F(JobReconcilerTest, AStartWithoutAnswerKeepsTheQuotaOfAnEvictedJob) {
+TEST_F(JobReconcilerTest, StartWithoutAnAnswerKeepsTheEvictedJobsQuota) {
   Submit();
   Json job = Job();
   job["spec"]["suspend"] = false;  // a stop precedes the start
@@ -421,7 +421,7 @@ TEST_F(JobReconcilerTest, AStartWithoutAnswerKeepsTheQuotaOfAnEvictedJob) {
   EXPECT_EQ(StatusOf("QuotaReserved"), "True QuotaReserved");
 }
 
-TEST_F(JobReconcilerTest, AStartThatDidNotHappenIsNotTold) {
+TEST_F(JobReconcilerTest, FailedStartEmitsNoEvent) {
   Submit();
   for (int i = 0; i < 20; ++i) api_.FailNext(std::string("PATCH ") + kJob, 500);
   Admit();
@@ -433,7 +433,7 @@ TEST_F(JobReconcilerTest, AStartThatDidNotHappenIsNotTold) {
   EXPECT_EQ(Events("Started"), 0);
 }
 
-TEST_F(JobReconcilerTest, ACreationWhoseAnswerIsLostIsFound) {
+TEST_F(JobReconcilerTest, FindsAWorkloadWhoseCreationHadNoAnswer) {
   api_.FailNext(std::string("POST ") + kWorkloads, 0, kube::RegistryTransport::Effect::kDone);
   Submit();
   EXPECT_FALSE(Workload().is_null());
@@ -441,7 +441,7 @@ TEST_F(JobReconcilerTest, ACreationWhoseAnswerIsLostIsFound) {
   EXPECT_EQ(StatusOf("PodsReady"), "False WaitForStart");
 }
 
-TEST_F(JobReconcilerTest, FinishedIsTold) {
+TEST_F(JobReconcilerTest, FinishedJobFinishesItsWorkload) {
   Submit();
   Admit();
   Json job = Job();
@@ -456,7 +456,7 @@ TEST_F(JobReconcilerTest, FinishedIsTold) {
   EXPECT_EQ(StatusOf("Finished"), "True Succeeded");
 }
 
-TEST_F(JobReconcilerTest, AMissingJobLetsItsWorkloadGo) {
+TEST_F(JobReconcilerTest, DeletedJobFinishesAndReleasesItsWorkload) {
   Submit();
   const std::string path = WorkloadPath();
   api_.Remove(kJob);
@@ -469,7 +469,7 @@ TEST_F(JobReconcilerTest, AMissingJobLetsItsWorkloadGo) {
 
 // `--cascade=orphan`, which is also the default of the API for Jobs: the garbage collector removes
 // the finalizer later.
-TEST_F(JobReconcilerTest, AJobThatIsBeingDeletedLetsItsWorkloadGo) {
+TEST_F(JobReconcilerTest, JobUnderDeletionFinishesAndReleasesItsWorkload) {
   Submit();
   Admit();
   Json job = Job();
@@ -482,7 +482,7 @@ TEST_F(JobReconcilerTest, AJobThatIsBeingDeletedLetsItsWorkloadGo) {
   EXPECT_TRUE(Workload()["metadata"].value("finalizers", Json::array()).empty()) << Workload();
 }
 
-TEST_F(JobReconcilerTest, AJobThatWentWhileNobodyLookedLetsItsWorkloadGo) {
+TEST_F(JobReconcilerTest, RestartReleasesTheWorkloadOfADeletedJob) {
   Submit();
   const std::string path = WorkloadPath();
   manager_.Stop();

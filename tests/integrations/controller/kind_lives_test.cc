@@ -173,7 +173,7 @@ class KindLifeTest : public ::testing::TestWithParam<KindLife> {
   std::optional<JobControllers> controllers_;
 };
 
-TEST_P(KindLifeTest, FromTheQueueToTheEnd) {
+TEST_P(KindLifeTest, JobIsHeldStartedStoppedAndFinished) {
   const KindLife& life = GetParam();
   Json job = Yaml(kQueued);
   job["spec"] = Yaml(life.spec);
@@ -346,7 +346,7 @@ std::string LifeName(const ::testing::TestParamInfo<KindLife>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, KindLifeTest, ::testing::ValuesIn(Lives()), LifeName);
 
-TEST(KindLivesTest, EachKindWithAFieldThatHoldsItHasOne) {
+TEST(KindLivesTest, EveryKindWithASuspendFieldHasALife) {
   std::set<std::string> lived;
   for (const KindLife& life : Lives()) lived.insert(life.framework);
   for (const KindPtr& kind : BuiltInKinds()) {
@@ -356,7 +356,7 @@ TEST(KindLivesTest, EachKindWithAFieldThatHoldsItHasOne) {
 }
 
 // The RayCluster of an elastic RayJob is read beside it, and is of a job kind itself.
-TEST(ChildOfAnElasticJobTest, ItsWorkersAreTheJobs) {
+TEST(ChildOfAnElasticJobTest, ScaledChildClusterScalesTheJobsWorkload) {
   FakeClock clock;
   SimExecutor executor{clock};
   kube::RegistryTransport api{executor, clock};

@@ -103,7 +103,7 @@ class OrphanedPodsTest : public PodParentsFixture {
   }
 };
 
-TEST_F(OrphanedPodsTest, AStatefulSetThatIsMadeAgainCountsOnce) {
+TEST_F(OrphanedPodsTest, RecreatedStatefulSetKeepsOneWorkload) {
   constexpr char kQueue[] = "kueue.x-k8s.io/queue-name";
   const Json first = PutSet("db", {}, kQueue);
   const std::vector<std::string> made = Workloads();
@@ -132,7 +132,7 @@ TEST_F(OrphanedPodsTest, AStatefulSetThatIsMadeAgainCountsOnce) {
   ExpectNoMoreWrites();
 }
 
-TEST_F(OrphanedPodsTest, TheWorkloadOfAnEarlierKueueCountsOnce) {
+TEST_F(OrphanedPodsTest, WorkloadOfAnEarlierKueueIsTakenOver) {
   const std::string name = WorkloadName({.kind = "StatefulSet", .group = "apps", .name = "db"});
   api_.Put(
       kWorkloads,
@@ -152,7 +152,7 @@ TEST_F(OrphanedPodsTest, TheWorkloadOfAnEarlierKueueCountsOnce) {
 }
 
 // The set is about to replace the pod, whose owner reference does not say `controller`.
-TEST_F(OrphanedPodsTest, AGatedPodOfTheOldRevisionIsLetGo) {
+TEST_F(OrphanedPodsTest, GatedPodOfTheOldRevisionIsUngated) {
   Json set = PutSet("db", {}, "kueue.x-k8s.io/queue-name");
   set["status"] = {{"replicas", 1}, {"currentRevision", "db-1"}, {"updateRevision", "db-2"}};
   api_.Put(kStatefulSets, set);
@@ -214,7 +214,7 @@ TEST_F(OrphanedPodsTest, ASurplusGroupHoldsItsQuotaWhileItsPodsRun) {
   ExpectNoMoreWrites();
 }
 
-TEST_F(OrphanedPodsTest, ForeignPodsTakeNoPlaces) {
+TEST_F(OrphanedPodsTest, ForeignPodsAreNotMarked) {
   const Json groups = PutGroups(1);
   const Json owner = OwnerOf(groups, "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1");
   const Json another = PutSet("another", {}, "app");
@@ -233,7 +233,7 @@ TEST_F(OrphanedPodsTest, ForeignPodsTakeNoPlaces) {
 }
 
 // Its StatefulSets are left behind and go on making pods.
-TEST_F(OrphanedPodsTest, GatedPodsOfADeletedSetAreLetGo) {
+TEST_F(OrphanedPodsTest, UnmarkedPodsOfADeletedSetAreUngated) {
   const Json groups = PutGroups(1);
   const Json set =
       PutSet("lws", OwnerOf(groups, "LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1"), kName);

@@ -158,7 +158,7 @@ TEST_F(PodJobsTest, TheRemovalOfTheGateIsTimed) {
   EXPECT_THAT(metrics_.Text(), ::testing::HasSubstr(count("true", "2\n")));
 }
 
-TEST_F(PodJobsTest, AStartWhoseAnswerIsLostIsToldOnce) {
+TEST_F(PodJobsTest, StartWithoutAnAnswerEmitsOneEventForEachPod) {
   using Effect = kube::RegistryTransport::Effect;
   Submit({QueuedPodJson("a", "g"), QueuedPodJson("b", "g")});
   api_.FailNext(std::string("PATCH ") + kPods + "/a", 0, Effect::kDone);
@@ -167,7 +167,7 @@ TEST_F(PodJobsTest, AStartWhoseAnswerIsLostIsToldOnce) {
   EXPECT_EQ(Events("Started"), 2) << "one of each pod";
 }
 
-TEST_F(PodJobsTest, AGroupFromTheQueueToItsEnd) {
+TEST_F(PodJobsTest, GroupIsQueuedStartedEvictedAndFinished) {
   Submit({QueuedPodJson("a", "g")});
   EXPECT_FALSE(api_.Find(kGroupWorkload));
   EXPECT_EQ(Events("ErrWorkloadCompose"), 1);
@@ -222,7 +222,7 @@ TEST_F(PodJobsTest, AGroupFromTheQueueToItsEnd) {
   EXPECT_EQ(api_.requests().size(), requests);  // nothing spins
 }
 
-TEST_F(PodJobsTest, AGroupThatContradictsItselfWaitsWithTheReason) {
+TEST_F(PodJobsTest, InconsistentGroupGetsEventsAndNoWorkload) {
   Submit({QueuedPodJson("a", "g", "2"), QueuedPodJson("b", "g", "3")});
   EXPECT_EQ(WorkloadPath(), "");
   EXPECT_EQ(Events("ErrWorkloadCompose"), 2);  // one for each pod
@@ -246,7 +246,7 @@ TEST_F(PodJobsTest, SurplusPodsAreDeleted) {
   EXPECT_EQ(Events("ExcessPodDeleted"), 1);
 }
 
-TEST_F(PodJobsTest, ADeletedWorkloadTakesItsPodsWithIt) {
+TEST_F(PodJobsTest, DeletedWorkloadDeletesItsPods) {
   Submit({QueuedPodJson("a", "g"), QueuedPodJson("b", "g")});
   Apply(kGroupWorkload, "r1", 2, {"QuotaReserved", "Admitted"});
   client_.Delete(api::KindOf<api::Workload>(), {"default", "g"}, {}, [](const berth::Status&) {});
@@ -256,7 +256,7 @@ TEST_F(PodJobsTest, ADeletedWorkloadTakesItsPodsWithIt) {
   EXPECT_FALSE(api_.Find(kGroupWorkload));
 }
 
-TEST_F(PodJobsTest, ASinglePod) {
+TEST_F(PodJobsTest, SinglePodIsQueuedStartedAndFinished) {
   Submit({QueuedPodJson("p", "")});
   ASSERT_NE(WorkloadPath(), "");
   EXPECT_EQ(Object(WorkloadPath())["metadata"]["ownerReferences"][0]["controller"], true);
@@ -287,7 +287,7 @@ TEST_F(PodJobsTest, APodThatRunsWithoutQuotaIsDeleted) {
   EXPECT_FALSE(Pod("p"));
 }
 
-TEST_F(PodJobsTest, OtherPodsAreNotWatched) {
+TEST_F(PodJobsTest, PodsWithoutTheManagedLabelAreLeftAlone) {
   Json pod = QueuedPodJson("p", "");
   pod["metadata"]["labels"].erase("kueue.x-k8s.io/managed");
   Submit({pod});
@@ -325,7 +325,7 @@ TEST_F(PodJobsTest, AWorkloadOfAnotherOriginKeepsItsFinalizer) {
 }
 
 // The garbage collector takes the reference to a deleted pod away; the cache still shows the pod.
-TEST_F(PodJobsTest, AReferenceToAPodThatIsGoneIsNotAddedAgain) {
+TEST_F(PodJobsTest, ReferenceToADeletedPodIsNotAddedAgain) {
   Submit({QueuedPodJson("p0", "g"), QueuedPodJson("p1", "g")});
   Json workload = Object(kGroupWorkload);
   Json& owners = workload["metadata"]["ownerReferences"];

@@ -69,7 +69,7 @@ class PodParentsTest : public PodParentsFixture {
   }
 };
 
-TEST_F(PodParentsTest, AGroupFromTheQueueToItsEviction) {
+TEST_F(PodParentsTest, GroupIsMarkedStartedEvictedAndAdmittedAgain) {
   api_.Put(kLeaderWorkerSets, Set());
   Settle();
   ASSERT_EQ(Made().size(), 1U);
@@ -119,7 +119,7 @@ TEST_F(PodParentsTest, AGroupFromTheQueueToItsEviction) {
   }
 }
 
-TEST_F(PodParentsTest, GroupsComeAndGoWithTheReplicas) {
+TEST_F(PodParentsTest, ScaleDownDeletesTheGroupsPodsAndWorkload) {
   api_.Put(kLeaderWorkerSets, Set(2));
   Settle();
   ASSERT_EQ(Made().size(), 2U);
@@ -136,7 +136,7 @@ TEST_F(PodParentsTest, GroupsComeAndGoWithTheReplicas) {
   EXPECT_FALSE(Workload(Made()[0]).is_null());
 }
 
-TEST_F(PodParentsTest, ADeletedWorkloadIsMadeAgain) {
+TEST_F(PodParentsTest, DeletedWorkloadIsCreatedAgain) {
   api_.Put(kLeaderWorkerSets, Set());
   Settle();
   client_.Delete(api::KindOf<api::Workload>(), {"default", Made()[0]}, {},
@@ -147,7 +147,7 @@ TEST_F(PodParentsTest, ADeletedWorkloadIsMadeAgain) {
   EXPECT_FALSE(Workload(Made()[1]).is_null());
 }
 
-TEST_F(PodParentsTest, AWorkloadOfADeletedSetGoes) {
+TEST_F(PodParentsTest, WorkloadOfADeletedSetLosesItsFinalizer) {
   api_.Put(kLeaderWorkerSets, Set());
   Settle();
   const std::string name = Made()[0];
@@ -159,7 +159,7 @@ TEST_F(PodParentsTest, AWorkloadOfADeletedSetGoes) {
   EXPECT_TRUE(Workload(name).is_null());
 }
 
-TEST_F(PodParentsTest, BarePodsAreLeftAsTheyAre) {
+TEST_F(PodParentsTest, PodsWithoutAParentAreLeftAlone) {
   Json pod = Json::parse(R"({
     "metadata": {"name": "p", "namespace": "default",
       "labels": {"kueue.x-k8s.io/queue-name": "lq", "kueue.x-k8s.io/managed": "true"}},

@@ -100,7 +100,7 @@ class ReplicasKindTest : public DescribedJobsTest {
   static constexpr char kHeld13[] = R"(0 0 {"spec.groups[0].size":3,"spec.head.replicas":1})";
 };
 
-TEST_F(ReplicasKindTest, LivesAsAJobWithAFieldLikeSuspend) {
+TEST_F(ReplicasKindTest, ObjectIsHeldStartedStoppedAndFinishedByItsReplicas) {
   SubmitCrew(Spec(1, 3));
   EXPECT_EQ(Numbers(), kHeld13) << "no review has seen it";
   const Json pod_sets = Workload()["spec"]["podSets"];
@@ -133,7 +133,7 @@ TEST_F(ReplicasKindTest, LivesAsAJobWithAFieldLikeSuspend) {
   ExpectNoWrites();
 }
 
-TEST_F(ReplicasKindTest, FailsWithItsMessage) {
+TEST_F(ReplicasKindTest, FailedObjectFinishesItsWorkloadWithTheMessage) {
   SubmitCrew(Spec(1, 3));
   Admit(1, 3);
   End("Failed", "no luck");
@@ -141,7 +141,7 @@ TEST_F(ReplicasKindTest, FailsWithItsMessage) {
 }
 
 // Through the sub-resource scale, which no review of the object sees.
-TEST_F(ReplicasKindTest, AHeldObjectThatIsScaledStaysHeldAndAsksForThatSize) {
+TEST_F(ReplicasKindTest, ScaledHeldObjectStaysHeldAndResizesItsWorkload) {
   SubmitCrew(Spec(1, 3));
   Edit([](Json& crew) { crew["spec"]["groups"][0]["size"] = 5; });
   EXPECT_EQ(Numbers(), R"(0 0 {"spec.groups[0].size":5,"spec.head.replicas":1})");
@@ -149,7 +149,7 @@ TEST_F(ReplicasKindTest, AHeldObjectThatIsScaledStaysHeldAndAsksForThatSize) {
   ExpectNoWrites();
 }
 
-TEST_F(ReplicasKindTest, ARunningObjectThatIsScaledIsQueuedAnew) {
+TEST_F(ReplicasKindTest, ScaledRunningObjectIsHeldAndQueuedAgain) {
   SubmitCrew(Spec(1, 3));
   Admit(1, 3);
   Edit([](Json& crew) { crew["spec"]["groups"][0]["size"] = 5; });

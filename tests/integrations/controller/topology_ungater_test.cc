@@ -76,7 +76,7 @@ class TopologyUngaterTest : public ::testing::Test {
   TopologyUngater ungater_{manager_, clock_, &metrics_, 2};
 };
 
-TEST_F(TopologyUngaterTest, EachPodGoesToItsRack) {
+TEST_F(TopologyUngaterTest, EachPodIsSentToItsRack) {
   PutAll();
   executor_.RunFor(2s);
   EXPECT_THAT(Racks(), ElementsAre("r1", "r1", "r2"));
@@ -104,7 +104,7 @@ TEST_F(TopologyUngaterTest, NothingHappensBeforeAdmission) {
 
 // Simulation, never-finishes, seed 20706: pods that the informer knew before the ungater used it
 // stayed gated for ever.
-TEST_F(TopologyUngaterTest, PodsThatWereKnownBeforeItNeedsThemAreLetGo) {
+TEST_F(TopologyUngaterTest, UngatesPodsThatExistedBeforeTheWorkload) {
   manager_.InformerFor<api::Pod>();
   PutPod("p0", 0);
   executor_.RunFor(1s);
@@ -113,7 +113,7 @@ TEST_F(TopologyUngaterTest, PodsThatWereKnownBeforeItNeedsThemAreLetGo) {
   EXPECT_EQ(RackOf("p0"), "r1");
 }
 
-TEST_F(TopologyUngaterTest, ALostAnswerGivesNoPlaceTwice) {
+TEST_F(TopologyUngaterTest, LostAnswerAssignsNoPlaceTwice) {
   PutAll();
   api_.FailNext("PATCH /api/v1/namespaces/team/pods/p0", 0, kube::RegistryTransport::Effect::kDone);
   executor_.RunFor(10s);
@@ -128,7 +128,7 @@ TEST_F(TopologyUngaterTest, ARefusedWriteIsTriedAgain) {
   EXPECT_THAT(Racks(), ElementsAre("r1", "r1", "r2"));
 }
 
-TEST_F(TopologyUngaterTest, AFailedPodsPlaceIsUsedAgain) {
+TEST_F(TopologyUngaterTest, PlaceOfAFailedPodIsReused) {
   PutAll();
   executor_.RunFor(2s);
   Json pod = *api_.Find(std::string(kPods) + "/p2");
@@ -141,7 +141,7 @@ TEST_F(TopologyUngaterTest, AFailedPodsPlaceIsUsedAgain) {
   EXPECT_EQ(RackOf("p4"), "");
 }
 
-TEST_F(TopologyUngaterTest, ManyPodsAreWrittenAFewAtATime) {
+TEST_F(TopologyUngaterTest, HundredPodsAreWrittenOnceEach) {
   Json workload = *[this] {
     PutWorkload("True");
     return api_.Find(std::string(kTeamWorkloads) + "/w");

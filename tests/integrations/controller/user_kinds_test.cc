@@ -63,7 +63,7 @@ class UserKindsTest : public DescribedJobsTest {
   Json crd_;
 };
 
-TEST_F(UserKindsTest, AreManagedWhileTheControllerRuns) {
+TEST_F(UserKindsTest, JobKindIsManagedOnceServedAndUntilItsDeletion) {
   Start();
   api_.Put(kKinds, Kind());
   Settle();
@@ -96,7 +96,7 @@ TEST_F(UserKindsTest, AreManagedWhileTheControllerRuns) {
   EXPECT_EQ((*api_.Find(workload))["spec"]["podSets"][0]["count"], 7);
 }
 
-TEST_F(UserKindsTest, WithoutTheCrdOtherKindsAreManagedAndJobKindsOnceItComes) {
+TEST_F(UserKindsTest, BuiltInKindsAreManagedBeforeTheCrdOfJobKindsExists) {
   api_.SetMissing(kKinds, true);
   api_.Put(kCrds, crd_);
   Start();
@@ -114,7 +114,7 @@ TEST_F(UserKindsTest, WithoutTheCrdOtherKindsAreManagedAndJobKindsOnceItComes) {
 }
 
 // The shadow runs beside the controller that manages the kinds.
-TEST_F(UserKindsTest, AShadowIsToldOfReadyKindsAndWritesNothing) {
+TEST_F(UserKindsTest, ShadowReadsReadyKindsAndWritesNothing) {
   kube::Manager manager(client_, executor_);
   std::map<std::string, std::string> told;
   UserKinds kinds(manager, clock_,
@@ -141,7 +141,7 @@ TEST_F(UserKindsTest, AShadowIsToldOfReadyKindsAndWritesNothing) {
   EXPECT_EQ(api_.CountWrites(), 0U);
 }
 
-TEST_F(UserKindsTest, AKindWhoseDefinitionGoesIsNotReady) {
+TEST_F(UserKindsTest, KindWhoseCrdIsDeletedIsNotReady) {
   Start();
   api_.Put(kKinds, Kind());
   api_.Put(kCrds, crd_);
@@ -168,7 +168,7 @@ TEST_F(UserKindsTest, AKindThatIsReadForAnotherPurposeIsRefused) {
               HasSubstr("False AlreadyDescribed Berth reads kueue.x-k8s.io/v1beta2 workloads"));
 }
 
-TEST_F(UserKindsTest, AKindThatCannotBeListedHoldsUpNoOther) {
+TEST_F(UserKindsTest, UnservedKindDoesNotBlockAnotherKind) {
   api_.Put(kCrds, crd_);
   Start();
   Json other = Kind();
@@ -182,7 +182,7 @@ TEST_F(UserKindsTest, AKindThatCannotBeListedHoldsUpNoOther) {
   EXPECT_NE(WorkloadPath(), "");
 }
 
-TEST_F(UserKindsTest, AJobThatGoesWithoutItsKindLeavesNoQuota) {
+TEST_F(UserKindsTest, DeletedJobOfADeletedKindLeavesNoWorkload) {
   api_.Put(kCrds, crd_);
   Start();
   api_.Put(kKinds, Kind());
@@ -200,7 +200,7 @@ TEST_F(UserKindsTest, AJobThatGoesWithoutItsKindLeavesNoQuota) {
   EXPECT_EQ(api_.Find(path), nullptr);
 }
 
-TEST_F(UserKindsTest, TheSecondDescriptionTakesOverWhenTheFirstGoes) {
+TEST_F(UserKindsTest, SecondDescriptionIsUsedOnceTheFirstIsDeleted) {
   api_.Put(kCrds, crd_);
   Start();
   api_.Put(kKinds, Kind());
@@ -321,7 +321,7 @@ TEST_F(UserKindsTest, AStateThatCannotBeReadStopsNoRunningJob) {
 }
 
 // A sample that does not play through, and why. The description is right, but not for this object.
-TEST_F(UserKindsTest, ASampleIsPlayedThrough) {
+TEST_F(UserKindsTest, SampleOfADescriptionIsChecked) {
   api_.Put(kCrds, crd_);
   Start();
   Json kind = Kind();
@@ -372,7 +372,7 @@ TEST_F(UserKindsTest, ASampleIsPlayedThrough) {
   EXPECT_EQ(ParseDeclaredKind(kind["spec"]).error().message, "sample: larger than 65536 bytes");
 }
 
-TEST_F(UserKindsTest, PathsAreThoseOfTheSchema) {
+TEST_F(UserKindsTest, PathsMustExistInTheSchema) {
   const auto problem = [](const Json& spec, const Json& schema) -> std::string {
     Json openapi = {{"components", {{"schemas", {{"of.Sweep", schema}, {"of.Pod", Json::parse(R"({
         "type": "object", "properties": {"spec": {"type": "object"}}})")}}}}}};
@@ -464,7 +464,7 @@ TEST_F(UserKindsTest, FieldsOfBuiltInKindsAreRefused) {
             "sample: expected an object of science.example/v1 Sweep, got no apiVersion and kind");
 }
 
-TEST_F(UserKindsTest, ABadDescriptionSaysWhatIsWrong) {
+TEST_F(UserKindsTest, ConditionNamesTheMistakeOfADescription) {
   Start();
   api_.Put(kCrds, crd_);
   Json kind = Kind("self.spec.trials +");

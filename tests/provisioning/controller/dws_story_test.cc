@@ -126,7 +126,7 @@ class DwsStoryTest : public ::testing::Test {
   provisioning::ProvisioningControllers provisioning_{manager_, clock_, events_, {}};
 };
 
-TEST_F(DwsStoryTest, FromSubmissionToTheEnd) {
+TEST_F(DwsStoryTest, JobIsQueuedProvisionedStartedAndFinished) {
   Submit();
   EXPECT_EQ(StatusOf("QuotaReserved"), "True QuotaReserved") << Workload().dump(1);
   ASSERT_FALSE(Request().is_null()) << Workload().dump(1);
@@ -158,7 +158,7 @@ TEST_F(DwsStoryTest, FromSubmissionToTheEnd) {
   EXPECT_TRUE(Request().is_null());
 }
 
-TEST_F(DwsStoryTest, AFailureGivesTheQuotaBackAndComesBackAfterItsBackoff) {
+TEST_F(DwsStoryTest, FailedRequestReleasesQuotaAndRetriesAfterTheBackoff) {
   Submit();
   executor_.RunFor(300s);
   Answer("Failed", "True", "QuotaExceeded", "No quota.");

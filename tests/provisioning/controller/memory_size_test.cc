@@ -56,7 +56,7 @@ TEST(MemorySizeTest, SixteenLongNamesStayWithinFourKiB) {
   }
 }
 
-TEST(MemorySizeTest, StepsThatThePolicyHasLostAreForgotten) {
+TEST(MemorySizeTest, StepsRemovedFromThePolicyAreForgotten) {
   const api::ProvisioningMemory before = AfterFailures(LongNames('n'), {}, 15, "none");
   const api::ProvisioningMemory memory = AfterFailures(LongNames('o'), before, 1, "none");
   EXPECT_EQ(memory.steps.size(), 1U);

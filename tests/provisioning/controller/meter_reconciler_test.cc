@@ -128,7 +128,7 @@ TEST_F(MeterReconcilerTest, WithoutMeteringNoNodeIsRead) {
   EXPECT_TRUE(Written().meters.empty());
 }
 
-TEST_F(MeterReconcilerTest, ANodeIsMeasuredUntilItGoes) {
+TEST_F(MeterReconcilerTest, NodeIsMeasuredUntilItsDeletion) {
   PutPolicy(true);
   const auto process = Start();
   PutNode("n");
@@ -155,7 +155,7 @@ TEST_F(MeterReconcilerTest, ANodeIsMeasuredUntilItGoes) {
   EXPECT_EQ(api_.CountWrites(), writes) << "at rest nothing is written";
 }
 
-TEST_F(MeterReconcilerTest, EveryCountIsNoted) {
+TEST_F(MeterReconcilerTest, EveryMeasurementIsReportedWithPoolAndGpus) {
   PutPolicy(true);
   auto process = Start();
   api_.Put(kNodeList, Json::parse(R"({
@@ -184,7 +184,7 @@ TEST_F(MeterReconcilerTest, EveryCountIsNoted) {
   EXPECT_EQ(ended->gpus, 0);
 }
 
-TEST_F(MeterReconcilerTest, SharesOfAGpuCountAsTheGpu) {
+TEST_F(MeterReconcilerTest, SharesOfGpusAreCountedAsWholeGpus) {
   PutPolicy(true);
   api_.Put(kKueueGroup + std::string("resourceflavors"), Json::parse(R"({
     "metadata": {"name": "gpu", "annotations": {"berth.dev/shares-per-gpu": "nvidia.com/gpu=3"}},
@@ -209,7 +209,7 @@ TEST_F(MeterReconcilerTest, MeteringBeginsWithAnEditOfThePolicy) {
   EXPECT_EQ(Written().meters.size(), 1U);
 }
 
-TEST_F(MeterReconcilerTest, ARestartLosesNoNodeThatStands) {
+TEST_F(MeterReconcilerTest, RestartKeepsMeasuringExistingNodes) {
   PutPolicy(true);
   auto process = Start();
   PutNode("stays");
@@ -271,7 +271,7 @@ class PodMeterTest : public MeterReconcilerTest {
   }
 };
 
-TEST_F(PodMeterTest, ANodeThatPodsHaveBroughtIsMeasuredForTheirWorkload) {
+TEST_F(PodMeterTest, NodeCreatedForPodsIsMeasuredForTheirWorkload) {
   const auto process = Start();
   PutPlainNode("n");
   executor_.RunFor(1min);
@@ -301,7 +301,7 @@ TEST_F(PodMeterTest, ANodeThatStoodBeforeTheWorkloadIsNotMeasured) {
   EXPECT_THAT(Written().meters, IsEmpty());
 }
 
-TEST_F(PodMeterTest, ANodeGoesOnForTheNextWorkload) {
+TEST_F(PodMeterTest, NodeIsMeasuredForTheNextWorkloadThatUsesIt) {
   const auto process = Start();
   PutPlainNode("n");
   PutPod("p", "wl", "Running");
@@ -319,7 +319,7 @@ TEST_F(PodMeterTest, ANodeGoesOnForTheNextWorkload) {
   EXPECT_GT(minutes["next"], 4);
 }
 
-TEST_F(MeterReconcilerTest, AnIdleNodeCountsForItsLastWorkload) {
+TEST_F(MeterReconcilerTest, IdleNodeIsMeasuredForItsLastWorkload) {
   PutPolicy(true);
   const auto process = Start();
   PutNode("n");

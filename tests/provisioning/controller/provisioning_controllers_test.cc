@@ -153,7 +153,7 @@ TEST_F(ProvisioningControllersTest, RequestsAreCountedByTheirAnswers) {
   EXPECT_EQ(answered("provisioned"), "none");
 }
 
-TEST_F(ProvisioningControllersTest, TheAgeOfRequestsAndStepsThatArePassedOverAreCounted) {
+TEST_F(ProvisioningControllersTest, MetricsShowTheOldestRequestAndCountSkippedSteps) {
   const std::string oldest = "berth_capacity_oldest_request_timestamp_seconds{";
   GiveQuota();
   EXPECT_THAT(metrics_.Text(), HasSubstr(oldest));
@@ -171,7 +171,7 @@ TEST_F(ProvisioningControllersTest, TheAgeOfRequestsAndStepsThatArePassedOverAre
               HasSubstr("berth_capacity_steps_passed_over_total{reason=\"BudgetExceeded\"} 1"));
 }
 
-TEST_F(ProvisioningControllersTest, RestsAndLeasesAreShown) {
+TEST_F(ProvisioningControllersTest, MetricsShowRestsAndLeases) {
   kube::Metrics shown;
   CapacityMetrics metrics(manager_, shown, clock_);
   const WallTime until(std::chrono::seconds(1'800'000'000));
@@ -192,7 +192,7 @@ TEST_F(ProvisioningControllersTest, RestsAndLeasesAreShown) {
   EXPECT_THAT(shown.Text(), HasSubstr("berth_capacity_leased_nodes 3"));
 }
 
-TEST_F(ProvisioningControllersTest, CapacityThatIsTakenBackIsCounted) {
+TEST_F(ProvisioningControllersTest, CountsRevokedCapacity) {
   const std::string of_class = "{provisioning_class=\"queued-provisioning.gke.io\"} ";
   GiveQuota();
   Answer("Provisioned", "True", "Provisioned", "");
@@ -203,7 +203,7 @@ TEST_F(ProvisioningControllersTest, CapacityThatIsTakenBackIsCounted) {
   EXPECT_THAT(metrics_.Text(), HasSubstr("berth_capacity_revoked_total" + of_class + "1"));
 }
 
-TEST_F(ProvisioningControllersTest, TemplateRequestAndOwnership) {
+TEST_F(ProvisioningControllersTest, CreatesTemplateThenRequestAndSetsOwners) {
   GiveQuota();
   ASSERT_FALSE(Request().is_null());
   EXPECT_EQ(Request()["spec"]["provisioningClassName"], "queued-provisioning.gke.io");
@@ -228,7 +228,7 @@ TEST_F(ProvisioningControllersTest, TemplateRequestAndOwnership) {
 
 // Names of templates can be foreseen: a tenant makes one that asks for eight GPUs where quota
 // counts one.
-TEST_F(ProvisioningControllersTest, ATemplateThatIsThereWithoutItsRequestIsReplaced) {
+TEST_F(ProvisioningControllersTest, ReplacesATemplateThatHasNoRequest) {
   const auto gpus = [this] {
     return Template()["template"]["spec"]["containers"][0]["resources"]["requests"]
                      ["nvidia.com/gpu"];
@@ -256,7 +256,7 @@ TEST_F(ProvisioningControllersTest, ATemplateThatIsThereWithoutItsRequestIsRepla
 }
 
 // The answer to a request of another namespace that names the Workload's UID is no answer.
-TEST_F(ProvisioningControllersTest, ARequestOfAnotherNamespaceIsNotTheWorkloads) {
+TEST_F(ProvisioningControllersTest, IgnoresARequestOfAnotherNamespace) {
   GiveQuota();
   const std::string uid = Get(std::string(kWorkloads) + "/wl")["metadata"]["uid"];
   Json foreign = Request();
@@ -280,7 +280,7 @@ TEST_F(ProvisioningControllersTest, ARequestOfAnotherNamespaceIsNotTheWorkloads)
       << "the controller deletes requests of the Workload alone";
 }
 
-TEST_F(ProvisioningControllersTest, ProvisionedIsReadyWithUpdates) {
+TEST_F(ProvisioningControllersTest, ProvisionedRequestMakesTheCheckReadyWithUpdates) {
   GiveQuota();
   Answer("Accepted", "True", "SuccessfullyQueued", "queued");
   Answer("Provisioned", "False", "ResourcePoolExhausted", "Waiting for resources.");
@@ -296,7 +296,7 @@ TEST_F(ProvisioningControllersTest, ProvisionedIsReadyWithUpdates) {
             "wl-dws-prov-1");
 }
 
-TEST_F(ProvisioningControllersTest, FailureIsRetryAndTheNextAttemptFollows) {
+TEST_F(ProvisioningControllersTest, FailedRequestMakesTheCheckRetryWithTheNextAttempt) {
   GiveQuota();
   Answer("Failed", "True", "QuotaExceeded", "No quota.");
   EXPECT_EQ(Check()["state"], "Retry");
@@ -325,7 +325,7 @@ TEST_F(ProvisioningControllersTest, FailureIsRetryAndTheNextAttemptFollows) {
   EXPECT_FALSE(Request(2).is_null());
 }
 
-TEST_F(ProvisioningControllersTest, AReservationThatGoesWithoutAnEvictionKeepsItsRequest) {
+TEST_F(ProvisioningControllersTest, LostReservationWithoutAnEvictionKeepsItsRequest) {
   GiveQuota();
   Json workload = Get(std::string(kWorkloads) + "/wl");
   workload["status"].erase("admission");
@@ -339,7 +339,7 @@ TEST_F(ProvisioningControllersTest, AReservationThatGoesWithoutAnEvictionKeepsIt
   EXPECT_TRUE(Request(2).is_null());
 }
 
-TEST_F(ProvisioningControllersTest, AConfigChangeAsksAnew) {
+TEST_F(ProvisioningControllersTest, ChangedConfigCreatesANewRequest) {
   GiveQuota();
   PutConfig({{"maxRunDurationSeconds", "600"}});
   Settle();
@@ -355,7 +355,7 @@ TEST_F(ProvisioningControllersTest, ADeletedRequestIsMadeAgainWithTheNextNumber)
   EXPECT_FALSE(Request(2).is_null());
 }
 
-TEST_F(ProvisioningControllersTest, AWorkloadThatIsMadeAgainAsksOnceWhileItsOldRequestIsShown) {
+TEST_F(ProvisioningControllersTest, RecreatedWorkloadRequestsOnceDespiteAStaleRequest) {
   GiveQuota();
   ASSERT_FALSE(Request().is_null());
   api_.MuteWatches(kAllRequests);
@@ -369,7 +369,7 @@ TEST_F(ProvisioningControllersTest, AWorkloadThatIsMadeAgainAsksOnceWhileItsOldR
 }
 
 // Simulation, request-twice, seed 16000995.
-TEST_F(ProvisioningControllersTest, ACreationWithoutAnswerAsksOnceWhileTheWatchIsDown) {
+TEST_F(ProvisioningControllersTest, CreationWithoutAnAnswerRequestsOnceDuringABrokenWatch) {
   api_.MuteWatches(kAllRequests);
   api_.FailNext(std::string("POST ") + kRequests, 0, Effect::kDone);
   GiveQuota();
@@ -377,7 +377,7 @@ TEST_F(ProvisioningControllersTest, ACreationWithoutAnswerAsksOnceWhileTheWatchI
   EXPECT_TRUE(Request(2).is_null());
 }
 
-TEST_F(ProvisioningControllersTest, FaultsChangeNothingAboutTheEnd) {
+TEST_F(ProvisioningControllersTest, FailedWritesLeadToOneOwnedRequest) {
   struct Fault {
     std::string what;
     int status;
@@ -400,14 +400,14 @@ TEST_F(ProvisioningControllersTest, FaultsChangeNothingAboutTheEnd) {
   }
 }
 
-TEST_F(ProvisioningControllersTest, AStateWriteThatConflictsIsDecidedAgain) {
+TEST_F(ProvisioningControllersTest, ConflictOfACheckWriteIsRetried) {
   GiveQuota();
   api_.FailNext(std::string("PATCH ") + kWorkloads, 409);
   Answer("Provisioned", "True", "Provisioned", "It is there.");
   EXPECT_EQ(Check()["state"], "Ready");
 }
 
-TEST_F(ProvisioningControllersTest, ARefusalIsTold) {
+TEST_F(ProvisioningControllersTest, RejectedRequestIsReportedAndRetried) {
   api_.FailNext(std::string("POST ") + kRequests, 422);
   api_.FailNext(std::string("POST ") + kRequests, 422);
   api_.Put(kWorkloads, Json::parse(R"({"metadata": {"name": "other"}, "spec": {"podSets": [
@@ -423,7 +423,7 @@ TEST_F(ProvisioningControllersTest, ARefusalIsTold) {
   EXPECT_FALSE(Request(1).is_null()) << "and tried again";
 }
 
-TEST_F(ProvisioningControllersTest, ARefusedStateIsSeenAndWrittenAgain) {
+TEST_F(ProvisioningControllersTest, RejectedCheckWriteEmitsAnEventAndIsRetried) {
   GiveQuota();
   for (int i = 0; i < 2; ++i) api_.FailNext("PATCH " + std::string(kWorkloads) + "/wl/status", 422);
   Answer("Provisioned", "True", "Provisioned", "It is there.");
@@ -441,7 +441,7 @@ class WithoutProvisioningRequests : public ProvisioningControllersTest {
   WithoutProvisioningRequests() : ProvisioningControllersTest(kAllRequests) {}
 };
 
-TEST_F(WithoutProvisioningRequests, NothingIsAskedForUntilTheCrdComes) {
+TEST_F(WithoutProvisioningRequests, NoRequestIsCreatedUntilTheCrdExists) {
   EXPECT_TRUE(manager_.controllers_running()) << "the other controllers do not wait for the CRD";
   EXPECT_TRUE(manager_.NotSynced().empty());
   GiveQuota();
@@ -461,7 +461,7 @@ class WithoutProvisioningPolicies : public ProvisioningControllersTest {
   WithoutProvisioningPolicies() : ProvisioningControllersTest(kAllPolicies) {}
 };
 
-TEST_F(WithoutProvisioningPolicies, ChecksWithoutOneAreServedAndOthersOnceTheCrdComes) {
+TEST_F(WithoutProvisioningPolicies, ChecksWithAPolicyAreActiveOnceTheCrdExists) {
   EXPECT_TRUE(manager_.controllers_running()) << "no controller waits for the CRD";
   EXPECT_TRUE(manager_.NotSynced().empty());
   const std::string path = kKueue + std::string("admissionchecks/dws-prov");
@@ -538,7 +538,7 @@ TEST_F(LeaseTest, ANodeWithPodsIsNotIdleUntilTheyHaveEnded) {
   EXPECT_EQ(Check()["message"], "reusing 1 idle node");
 }
 
-TEST_F(LeaseTest, WithoutTheRightCapacityIsAskedForAndAnEventSaysSo) {
+TEST_F(LeaseTest, ForbiddenLeaseEmitsAnEventAndRequestsCapacity) {
   api_.FailNext(std::string("PATCH ") + kNodes, 403);
   GiveQuota();
   executor_.RunFor(1min);
@@ -559,7 +559,7 @@ TEST_F(LeaseTest, TheLeaseOfADeletedWorkloadIsReleased) {
   EXPECT_TRUE(Label().is_null());
 }
 
-TEST_F(LeaseTest, AWriteThatMeetsAConflictIsDecidedAnew) {
+TEST_F(LeaseTest, ConflictOfALeaseWriteIsRetried) {
   api_.FailNext(std::string("PATCH ") + kNodes, 409);
   GiveQuota();
   EXPECT_EQ(Check()["state"], "Ready");

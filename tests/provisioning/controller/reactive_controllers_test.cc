@@ -103,7 +103,7 @@ class ReactiveControllersTest : public ::testing::Test {
   ProvisioningControllers controllers_{manager_, clock_, events_, {}};
 };
 
-TEST_F(ReactiveControllersTest, NobodyWatchesPodsWithoutACheck) {
+TEST_F(ReactiveControllersTest, PodsAreNotWatchedWithoutACheck) {
   GiveQuota();
   for (const auto& request : api_.requests()) {
     EXPECT_EQ(request.path.find("/pods"), std::string::npos) << request.path;
@@ -127,7 +127,7 @@ TEST_F(ReactiveControllersTest, TheCheckIsActiveWhileItsPolicyExists) {
   EXPECT_EQ(Check()["podSetUpdates"][0]["annotations"]["karpenter.sh/do-not-disrupt"], "true");
 }
 
-TEST_F(ReactiveControllersTest, ParametersAreRefused) {
+TEST_F(ReactiveControllersTest, CheckWithParametersIsNotActive) {
   PutCheck();
   Json check = Get(std::string(kChecks) + "/nodes");
   check["spec"]["parameters"] = {{"apiGroup", "a"}, {"kind", "B"}, {"name", "c"}};
@@ -136,7 +136,7 @@ TEST_F(ReactiveControllersTest, ParametersAreRefused) {
   EXPECT_THAT(Active()["message"].get<std::string>(), HasSubstr("spec.parameters: Forbidden"));
 }
 
-TEST_F(ReactiveControllersTest, ALimitOfANodePoolIsToldAndForgotten) {
+TEST_F(ReactiveControllersTest, MessageNamesANodePoolsLimitWhileItIsReached) {
   PutCheck();
   GiveQuota();
   PutWaitingPod();
@@ -186,7 +186,7 @@ TEST_F(ReactiveControllersTest, TheMemoryIsWrittenBeforeTheCheckGivesUp) {
   EXPECT_EQ(patched.back(), "check");
 }
 
-TEST_F(ReactiveControllersTest, AStartIsChargedBeforeItIsAllowedAndTakenBackWithTheWorkload) {
+TEST_F(ReactiveControllersTest, StartIsChargedBeforeTheCheckIsReadyAndReleasedWithTheJob) {
   api_.Put(kPolicies, Json::parse(R"({"metadata": {"name": "chain"}, "spec": {
              "budget": {"perLocalQueueUSDPerDay": "10"},
              "steps": [{"name": "low", "flavor": "low", "pricePerHour": "4"}]}})"));

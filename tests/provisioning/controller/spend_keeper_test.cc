@@ -54,7 +54,7 @@ TEST_F(SpendKeeperTest, ANewProcessReadsWhatTheOldOneWrote) {
   EXPECT_EQ(second.memory().SpentBy(kQueue, 1, {}), 8);
 }
 
-TEST_F(SpendKeeperTest, WhatAnotherProcessWroteIsJoined) {
+TEST_F(SpendKeeperTest, MergesWritesOfAnotherProcess) {
   SpendKeeper old(client_, "kueue-system");
   SpendKeeper next(client_, "kueue-system");
   ASSERT_TRUE(Settle(old));
@@ -70,7 +70,7 @@ TEST_F(SpendKeeperTest, WhatAnotherProcessWroteIsJoined) {
   EXPECT_EQ(last.memory().SpentBy(kQueue, 1, {}), 8);
 }
 
-TEST_F(SpendKeeperTest, TwoThatWaitForOneWriteGoOnAfterIt) {
+TEST_F(SpendKeeperTest, TwoCallersWaitForOneWrite) {
   SpendKeeper keeper(client_, "kueue-system");
   ASSERT_TRUE(Settle(keeper));
   keeper.Record({kQueue, 1, "a", 7});
@@ -86,7 +86,7 @@ TEST_F(SpendKeeperTest, TwoThatWaitForOneWriteGoOnAfterIt) {
   EXPECT_EQ(writes, 1);
 }
 
-TEST_F(SpendKeeperTest, WhatCannotBeReadBeginsAnew) {
+TEST_F(SpendKeeperTest, ReplacesAnUnreadableConfigMap) {
   api_.Put(kSpendMaps,
            {{"metadata", {{"name", SpendConfigMapName(kQueue)}}}, {"data", {{"spend", "much"}}}});
   SpendKeeper keeper(client_, "kueue-system");

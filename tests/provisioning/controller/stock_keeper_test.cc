@@ -75,7 +75,7 @@ TEST_F(StockKeeperTest, ANewProcessReadsWhatTheOldOneWrote) {
   EXPECT_EQ(Writes(), 2);
 }
 
-TEST_F(StockKeeperTest, WhatAnotherProcessWroteIsJoined) {
+TEST_F(StockKeeperTest, MergesWritesOfAnotherProcess) {
   StockKeeper old(client_, {});
   ASSERT_TRUE(Load(old));
   StockKeeper leader(client_, {});
@@ -93,7 +93,7 @@ TEST_F(StockKeeperTest, WhatAnotherProcessWroteIsJoined) {
   EXPECT_THAT(old.memory().Of(kClass), SizeIs(2));
 }
 
-TEST_F(StockKeeperTest, AConfigMapThatNobodyCanReadBeginsAnew) {
+TEST_F(StockKeeperTest, ReplacesAnUnreadableConfigMap) {
   api_.Put(kMaps,
            {{"metadata",
              {{"name", std::string("berth-stock-") + kClass}, {"namespace", "kueue-system"}}},
@@ -123,7 +123,7 @@ TEST_F(StockKeeperTest, ADeletedConfigMapIsMadeAgain) {
       SizeIs(2));
 }
 
-TEST_F(StockKeeperTest, NamesHaveABound) {
+TEST_F(StockKeeperTest, ConfigMapNamesAreBoundedAndDistinct) {
   EXPECT_EQ(StockConfigMapName("a.example.com"), "berth-stock-a.example.com");
   EXPECT_LE(StockConfigMapName(std::string(253, 'a')).size(), 253U);
   EXPECT_NE(StockConfigMapName(std::string(253, 'a')), StockConfigMapName(std::string(252, 'a')));

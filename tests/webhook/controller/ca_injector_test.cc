@@ -41,7 +41,7 @@ class CaInjectorTest : public ::testing::Test {
   CaInjector injector_{client_, executor_, "PEM", {.crds = {"queues.example"}}};
 };
 
-TEST_F(CaInjectorTest, WritesTheBundleAndLeavesTheRest) {
+TEST_F(CaInjectorTest, WritesTheBundleAndKeepsOtherFields) {
   PutConfiguration();
   api_.Put(kCrds, Json::parse(R"({"metadata": {"name": "queues.example"}, "spec": {
       "group": "example", "scope": "Namespaced",
@@ -69,7 +69,7 @@ TEST_F(CaInjectorTest, WritesTheBundleAndLeavesTheRest) {
   EXPECT_EQ(api_.CountWrites(), writes) << "what is there is not written again";
 }
 
-TEST_F(CaInjectorTest, WhatSomebodyClearsIsWrittenAgainAtOnce) {
+TEST_F(CaInjectorTest, WritesARemovedBundleAgainAtOnce) {
   PutConfiguration();
   injector_.Start([](bool) {});
   executor_.RunFor(10s);
@@ -84,7 +84,7 @@ TEST_F(CaInjectorTest, WhatSomebodyClearsIsWrittenAgainAtOnce) {
       << "a new watch begins with the object";
 }
 
-TEST_F(CaInjectorTest, WithoutRegistrationsItAsksForNothing) {
+TEST_F(CaInjectorTest, WithoutRegistrationsSendsNoRequest) {
   CaInjector none(client_, executor_, "PEM",
                   {.mutating = "", .validating = "", .crds = {}, .api_services = {}});
   std::optional<bool> complete;
@@ -94,7 +94,7 @@ TEST_F(CaInjectorTest, WithoutRegistrationsItAsksForNothing) {
   EXPECT_TRUE(api_.requests().empty());
 }
 
-TEST_F(CaInjectorTest, AnApiServiceHoldsUpNoCertificateOfTheWebhooks) {
+TEST_F(CaInjectorTest, FailedApiServiceDoesNotDelayTheWebhooksCertificate) {
   CaInjector injector(client_, executor_, "OLD",
                       {.mutating = "", .validating = "", .crds = {}, .api_services = {"v1.x"}});
   std::optional<bool> complete;
@@ -111,7 +111,7 @@ TEST_F(CaInjectorTest, AnApiServiceHoldsUpNoCertificateOfTheWebhooks) {
   EXPECT_EQ(api_.requests().size(), 2U) << "looked for again, and not all the time";
 }
 
-TEST_F(CaInjectorTest, WhatComesLaterIsFound) {
+TEST_F(CaInjectorTest, FindsRegistrationsThatAreCreatedLater) {
   injector_.Start([](bool) {});
   executor_.RunFor(7s);
   PutConfiguration();

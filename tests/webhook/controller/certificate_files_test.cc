@@ -42,7 +42,7 @@ class CertificateFilesTest : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(CertificateFilesTest, WhatIsMissingIsNamed) {
+TEST_F(CertificateFilesTest, ErrorNamesTheMissingFile) {
   const auto none = ReadCertificateFiles(folder_);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().message, folder_ + "/tls.crt: cannot be read");
@@ -53,7 +53,7 @@ TEST_F(CertificateFilesTest, WhatIsMissingIsNamed) {
   EXPECT_EQ(no_key.error().message, folder_ + "/tls.key: is no PEM file");
 }
 
-TEST_F(CertificateFilesTest, ANewPairIsServed) {
+TEST_F(CertificateFilesTest, ServesAChangedPair) {
   WritePair("a");
   const auto first = ReadCertificateFiles(folder_);
   ASSERT_TRUE(first);

@@ -118,7 +118,7 @@ TEST_F(CertificateKeeperTest, IsNotServedUntilTheRegistrationsTrustIt) {
   EXPECT_TRUE(Trusts(one_));
 }
 
-TEST_F(CertificateKeeperTest, ASecretThatIsDeletedIsMadeAgainAndTheOldCaStaysTrusted) {
+TEST_F(CertificateKeeperTest, DeletedSecretIsCreatedAgainAndTheOldCaStaysTrusted) {
   StartReplica(one_);
   StartReplica(two_);
   const std::string old_ca = one_.ca;

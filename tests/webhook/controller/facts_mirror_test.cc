@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
-TEST(FactsMirrorTest, FollowsTheCluster) {
+TEST(FactsMirrorTest, FollowsQueuesClassesAndOwners) {
   FakeClock clock;
   SimExecutor executor(clock);
   kube::RegistryTransport api(executor, clock);

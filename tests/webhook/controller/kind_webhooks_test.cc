@@ -59,7 +59,7 @@ class KindWebhooksTest : public ::testing::Test {
   KindWebhooks webhooks_{client_, executor_, [this] { return kinds_; }};
 };
 
-TEST_F(KindWebhooksTest, FollowTheKinds) {
+TEST_F(KindWebhooksTest, RegistrationsFollowTheKinds) {
   webhooks_.Start();
   executor_.RunFor(1s);
   const Json mutating = Entries("mutating");
@@ -88,14 +88,14 @@ TEST_F(KindWebhooksTest, FollowTheKinds) {
   EXPECT_TRUE(Entries("validating").empty());
 }
 
-TEST_F(KindWebhooksTest, AKindThatIsHeldByItsSizeHasItsUpdatesChanged) {
+TEST_F(KindWebhooksTest, KindThatMutatesUpdatesRegistersUpdates) {
   kinds_[0].mutates_updates = true;
   webhooks_.Start();
   executor_.RunFor(1s);
   EXPECT_EQ(Entries("mutating")[0]["rules"][0]["operations"], (Json{"CREATE", "UPDATE"}));
 }
 
-TEST_F(KindWebhooksTest, AnotherCaIsTakenOver) {
+TEST_F(KindWebhooksTest, CopiesAChangedCaBundle) {
   webhooks_.Start();
   executor_.RunFor(1s);
   Json built_in = BuiltIn("kueue-mutating-webhook-configuration", "mjob.kb.io");
@@ -105,7 +105,7 @@ TEST_F(KindWebhooksTest, AnotherCaIsTakenOver) {
   EXPECT_EQ(Entries("mutating")[0]["clientConfig"]["caBundle"], "TkVX");
 }
 
-TEST_F(KindWebhooksTest, WithoutKindsNothingIsRepeated) {
+TEST_F(KindWebhooksTest, WithoutKindsNoRequestIsRepeated) {
   kinds_.clear();
   webhooks_.Start();
   executor_.RunFor(1s);
@@ -121,7 +121,7 @@ TEST_F(KindWebhooksTest, NothingIsWrittenBeforeTheLeadership) {
   EXPECT_TRUE(api_.requests().empty());
 }
 
-TEST(KindWebhooksPatchTest, AnAddressByUrlGetsThePath) {
+TEST(KindWebhooksPatchTest, UrlGetsTheKindsPath) {
   Json built_in = BuiltIn("c", "mjob.kb.io");
   built_in["webhooks"][0]["clientConfig"] = {{"url", "https://host:9443/mutate-batch-v1-job"}};
   const Json empty = {{"metadata", {{"resourceVersion", "1"}}}};

@@ -38,7 +38,7 @@ class ServingCertificateTest : public ::testing::Test {
   kube::ApiClient client_{api_, executor_};
 };
 
-TEST_F(ServingCertificateTest, MadeOnceAndShared) {
+TEST_F(ServingCertificateTest, IsCreatedOnceAndShared) {
   const ServingCertificate first = Obtain();
   EXPECT_FALSE(first.ca_pem.empty());
   const ServingCertificate second = Obtain();
@@ -48,13 +48,13 @@ TEST_F(ServingCertificateTest, MadeOnceAndShared) {
   EXPECT_TRUE(secret["data"].contains("tls.crt"));
 }
 
-TEST_F(ServingCertificateTest, ALostRaceReadsTheWinners) {
+TEST_F(ServingCertificateTest, ConflictOfTheCreationReadsTheStoredCertificate) {
   api_.FailNext(std::string("POST ") + kSecrets, 409, kube::RegistryTransport::Effect::kDone);
   const ServingCertificate first = Obtain();
   EXPECT_EQ(Obtain().ca_pem, first.ca_pem);
 }
 
-TEST_F(ServingCertificateTest, MadeAnewWhereANameIsMissing) {
+TEST_F(ServingCertificateTest, IsReplacedIfANameIsMissing) {
   ServingCertificateOptions webhook_alone;
   webhook_alone.dns_names.resize(2);
   const ServingCertificate first = Obtain(webhook_alone);
@@ -65,7 +65,7 @@ TEST_F(ServingCertificateTest, MadeAnewWhereANameIsMissing) {
   EXPECT_EQ(Obtain().ca_pem, second.ca_pem);
 }
 
-TEST_F(ServingCertificateTest, OfAControllerInAnotherNamespaceIsThere) {
+TEST_F(ServingCertificateTest, IsStoredInTheControllersNamespace) {
   EXPECT_EQ(CertificateIn("kueue-system").dns_names, ServingCertificateOptions{}.dns_names);
   api_.Put("/api/v1/namespaces", {{"metadata", {{"name", "queues"}}}});
   const ServingCertificateOptions options = CertificateIn("queues");
@@ -77,7 +77,7 @@ TEST_F(ServingCertificateTest, OfAControllerInAnotherNamespaceIsThere) {
                                        "kueue-controller-manager-metrics-service.queues.svc"}));
 }
 
-TEST_F(ServingCertificateTest, RenewedBeforeItsEndAndWhereUnreadable) {
+TEST_F(ServingCertificateTest, IsRenewedBeforeItsExpiryAndIfUnreadable) {
   const ServingCertificate first = Obtain();
   clock_.Advance(24h * 340);
   const ServingCertificate second = Obtain();

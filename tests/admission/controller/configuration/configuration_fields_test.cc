@@ -198,7 +198,7 @@ void ExpectFate(const FieldRow& row, const std::string& version, Fate fate) {
   EXPECT_FALSE(config->ignored[0].why.empty());
 }
 
-TEST(ConfigurationFields, AreReadWarnedOfOrRefused) {
+TEST(ConfigurationFields, EachFieldIsReadIgnoredWithAWarningOrRejected) {
   for (const char* version : {"v1beta1", "v1beta2"}) {
     for (const FieldRow& row : kRows) ExpectFate(row, version, row.fate);
   }
@@ -209,7 +209,7 @@ TEST(ConfigurationFields, AreReadWarnedOfOrRefused) {
 }
 
 // An unknown field is refused at every depth.
-TEST(ConfigurationFields, UnknownOnesAreRefusedWhereverTheyStand) {
+TEST(ConfigurationFields, RejectsUnknownFieldsInEveryBlock) {
   for (const char* pointer :
        {"/x", "/waitForPodsReady/x", "/waitForPodsReady/requeuingStrategy/x", "/fairSharing/x",
         "/admissionFairSharing/x", "/resources/x", "/objectRetentionPolicies/x",
@@ -235,7 +235,7 @@ Configuration ProgramOf(const char* fields) {
   return config ? *config : Configuration{};
 }
 
-TEST(ConfigurationFields, OfTheProgramAreReadToTheirValues) {
+TEST(ConfigurationFields, ReadsTheValuesOfTheProgramsFields) {
   const Configuration config = ProgramOf(R"({
     "webhook": {"host": "::1", "port": 9000, "certDir": "/certs"},
     "internalCertManagement": {"enable": false, "webhookServiceName": "s", "webhookSecretName": "t"},
@@ -317,7 +317,7 @@ TEST(ConfigurationFields, ZeroValuesAreTheDefaults) {
 }
 
 // In a block whose presence means something, zeros inside are defaults too.
-TEST(ConfigurationFields, ZeroValuesInABlockThatIsThere) {
+TEST(ConfigurationFields, ZeroValuesInAGivenBlockAreTheDefaults) {
   const Configuration ready = ProgramOf(R"({"waitForPodsReady": {
     "timeout": "0s", "recoveryTimeout": null, "blockAdmission": null, "requeuingStrategy":
     {"timestamp": "", "backoffLimitCount": null, "backoffBaseSeconds": null}}})");
@@ -358,7 +358,7 @@ TEST(ConfigurationFields, CustomLabelsAreReadWhereTheirGateIsOn) {
   EXPECT_TRUE(off.admission.metrics.custom_labels.empty());
 }
 
-TEST(ConfigurationFields, GatesThatAreSwitchedOffTakeTheirRuleBack) {
+TEST(ConfigurationFields, DisabledGatesSwitchOffTheirFields) {
   const Configuration config = ProgramOf(R"({
     "resources": {"quotaCheckStrategy": "IgnoreUndeclared", "excludeResourcePrefixes": ["a/"]},
     "featureGates": {"QuotaCheckStrategy": false, "ReclaimablePods": false,

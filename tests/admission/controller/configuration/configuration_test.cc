@@ -29,7 +29,7 @@ std::vector<std::string> FieldsOf(const Configuration& config) {
   return fields;
 }
 
-TEST(Configuration, EmptyIsKueuesDefault) {
+TEST(Configuration, EmptyConfigurationHasKueuesDefaults) {
   const auto config = ReadConfiguration(Config(nlohmann::json::object()));
   ASSERT_TRUE(config) << config.error().message;
   EXPECT_TRUE(config->admission.driver.pods_ready.enabled);
@@ -58,7 +58,7 @@ TEST(Configuration, AnExternalFrameworkThatNamesAResourceHasNoEffect) {
 }
 
 // The block switches the metrics off where it does not switch them on; Kueue does the same.
-TEST(Configuration, LocalQueuesHaveMetricsUnlessTheFileSaysOtherwise) {
+TEST(Configuration, LocalQueueMetricsAreOnUnlessTheirBlockIsNotEnabled) {
   for (const auto& [metrics, shown] : std::vector<std::pair<nlohmann::json, bool>>{
            {R"({})"_json, true},
            {R"({"localQueueMetrics": null})"_json, true},
@@ -107,7 +107,7 @@ TEST(Configuration, ReadsWhatAdmissionNeeds) {
   EXPECT_EQ(config->program.endpoints.health_address, "127.0.0.1:9");
 }
 
-TEST(Configuration, OldVersionHasSwitches) {
+TEST(Configuration, EnableFieldsOfV1beta1SwitchTheirBlocksOff) {
   const auto config = ReadConfiguration(
       Config(R"({"waitForPodsReady": {"enable": false}, "fairSharing": {"enable": false}})"_json,
              "v1beta1"));
@@ -116,7 +116,7 @@ TEST(Configuration, OldVersionHasSwitches) {
   EXPECT_FALSE(config->admission.driver.scheduler.fair_sharing.has_value());
 }
 
-TEST(Configuration, RecoveryMayTakeAsLongAsItTakes) {
+TEST(Configuration, ReadsTheRecoveryTimeoutByVersion) {
   struct Row {
     const char* version;
     const char* block;
@@ -142,7 +142,7 @@ TEST(Configuration, RecoveryMayTakeAsLongAsItTakes) {
   }
 }
 
-TEST(Configuration, BlockingIsTheOldVersionsDefaultAndNotTheNewOnes) {
+TEST(Configuration, BlockAdmissionIsTheDefaultOfV1beta1Only) {
   struct Row {
     const char* version;
     const char* fields;
@@ -196,7 +196,7 @@ TEST(Configuration, ReadsSharingRetentionAndMetrics) {
   EXPECT_THAT(config->ignored, IsEmpty());
 }
 
-TEST(Configuration, GatesTakeBackWhatABlockSwitchesOn) {
+TEST(Configuration, DisabledGatesOverrideTheBlocksOfTheirFeatures) {
   const auto config = ReadConfiguration(Config(R"({
     "admissionFairSharing": {"usageHalfLifeTime": "1h"},
     "metrics": {"localQueueMetrics": {"enable": true}},
@@ -217,7 +217,7 @@ void ExpectMistakes(const Mistakes& rows) {
   }
 }
 
-TEST(Configuration, MistakesAreNamed) {
+TEST(Configuration, ErrorNamesTheFieldAndTheMistake) {
   ExpectMistakes({
       {Config({{"waitForPodsready", 1}}), "waitForPodsready: unknown field"},
       {Config({{"waitForPodsReady", {{"timeout", "soon"}}}}),
@@ -264,7 +264,7 @@ TEST(Configuration, MistakesAreNamed) {
   });
 }
 
-TEST(Configuration, WhatCannotBeMeantIsNamed) {
+TEST(Configuration, ErrorNamesSelectorsDuplicatesAndGatesWithoutMeaning) {
   ExpectMistakes({
       {Config(R"({"managedJobsNamespaceSelector": {"matchLabel": {"a": "b"}}})"_json),
        "managedJobsNamespaceSelector.matchLabel: unknown field"},
@@ -299,7 +299,7 @@ TEST(Configuration, WhatCannotBeMeantIsNamed) {
   });
 }
 
-TEST(Configuration, RulesAreSwitchedByName) {
+TEST(Configuration, SwitchesOwnRulesByName) {
   const auto read = [](const nlohmann::json& own) {
     return *ReadConfiguration({{"apiVersion", "config.kueue.x-k8s.io/v1beta2"},
                                {"kind", "Configuration"},
@@ -320,7 +320,7 @@ TEST(Configuration, RulesAreSwitchedByName) {
   EXPECT_EQ(config.admission.driver.scheduler.plan_timeout, 90s);
 }
 
-TEST(Configuration, OwnersThatSomebodyStopsAreNamed) {
+TEST(Configuration, ManagedOwnersFollowTheFrameworks) {
   Configuration config;
   EXPECT_EQ(ManagedOwners(config), (std::vector<OwnerKind>{{"batch", "Job"}}));
   config.external_frameworks = {"Foo.v1.example.com"};

@@ -143,14 +143,14 @@ GateFate FateOf(const std::string& name, bool value) {
   return config->ignored.empty() ? GateFate::kSilent : GateFate::kWarned;
 }
 
-TEST(KueueGates, EachIsKnownInBothPositions) {
+TEST(KueueGates, EachGateHasItsEffectWhenOnAndWhenOff) {
   for (const GateRow& row : kGateRows) {
     EXPECT_EQ(FateOf(row.name, true), row.on) << row.name;
     EXPECT_EQ(FateOf(row.name, false), row.off) << row.name;
   }
 }
 
-TEST(KueueGates, TheProgramHasNoOthers) {
+TEST(KueueGates, EveryGateOfTheProgramHasATestRow) {
   std::set<std::string_view> rows;
   for (const GateRow& row : kGateRows) rows.insert(row.name);
   for (const std::string_view name : KueueGateNames()) EXPECT_EQ(rows.count(name), 1U) << name;

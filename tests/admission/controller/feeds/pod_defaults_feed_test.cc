@@ -61,7 +61,7 @@ class PodDefaultsFeedTest : public AdmissionFixture {
                          [this] { ++scheduler_told_; }}};
 };
 
-TEST_F(PodDefaultsFeedTest, ARangeThatChangesReachesItsNamespace) {
+TEST_F(PodDefaultsFeedTest, ChangedLimitRangeReachesTheWorkloadsOfItsNamespace) {
   PutRange("64", "new");
   EXPECT_THAT(Told(), ElementsAre("boxed", "plain"));
   EXPECT_EQ(MemoryOf("plain"), 64);
@@ -75,7 +75,7 @@ TEST_F(PodDefaultsFeedTest, ARangeThatChangesReachesItsNamespace) {
   EXPECT_EQ(MemoryOf("plain"), 0);
 }
 
-TEST_F(PodDefaultsFeedTest, AClassThatChangesReachesThoseThatNameIt) {
+TEST_F(PodDefaultsFeedTest, ChangedRuntimeClassReachesTheWorkloadsThatNameIt) {
   PutClass("64", "new");
   EXPECT_THAT(Told(), ElementsAre("boxed"));
   EXPECT_EQ(MemoryOf("boxed"), 64);

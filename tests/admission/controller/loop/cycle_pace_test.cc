@@ -139,7 +139,7 @@ TEST_F(CyclePaceTest, WithoutPreemptionsTheBatchIsShort) {
 }
 
 // Plans the latest batch, where the last workload of `priorities` has just come.
-TEST_F(CyclePaceTest, HigherPrioritiesThatKeepComingHaveMoreRight) {
+TEST_F(CyclePaceTest, RecentHigherPrioritiesShortenTheBatch) {
   struct Row {
     const char* name;
     std::vector<std::pair<Duration, std::int32_t>> arrivals;  // after a pause
@@ -172,7 +172,7 @@ TEST_F(CyclePaceTest, HigherPrioritiesThatKeepComingHaveMoreRight) {
   }
 }
 
-TEST_F(CyclePaceTest, ATimerOutlivesItsOwner) {
+TEST_F(CyclePaceTest, TimerOfADestroyedPaceRunsNothing) {
   auto owned = std::make_unique<CyclePace>(executor_, clock_, 1s, Work());
   heads_ = wake_ups_ = 1;
   owned->Start();

@@ -70,7 +70,7 @@ TEST_F(AdmissionMetricsTest, ADeactivationIsCountedUnderItsCause) {
             "1");
 }
 
-TEST_F(AdmissionMetricsTest, LocalQueuesHaveTheirOwn) {
+TEST_F(AdmissionMetricsTest, LocalQueueHasItsOwnWorkloadSeries) {
   BootWithOneThatWaits();
   const std::string waits =
       "kueue_local_queue_unadmitted_workloads{cluster_queue=\"cq\",name=\"lq\",namespace=\"team\","
@@ -93,7 +93,7 @@ TEST_F(AdmissionMetricsTest, LocalQueuesHaveTheirOwn) {
 }
 
 // A slice that was preempted, and then replaced, ends so.
-TEST_F(AdmissionMetricsTest, AWorkloadThatEndsWhileItWaitsIsCounted) {
+TEST_F(AdmissionMetricsTest, CountsAWorkloadThatFinishesWhilePending) {
   BootWithOneThatWaits();
   SetConditionOf("b", api::kFinished, true, "WorkloadSliceReplaced");
   executor_.RunFor(1s);
@@ -106,7 +106,7 @@ TEST_F(AdmissionMetricsTest, AWorkloadThatEndsWhileItWaitsIsCounted) {
             "none");
 }
 
-TEST_F(AdmissionMetricsTest, ThePodsAreReadyForTheFirstTimeOnce) {
+TEST_F(AdmissionMetricsTest, RecordsTheFirstPodsReadyTimeOnce) {
   PutQueues(1);
   PutWorkload("w", 1);
   executor_.RunFor(1s);
@@ -122,7 +122,7 @@ TEST_F(AdmissionMetricsTest, ThePodsAreReadyForTheFirstTimeOnce) {
   EXPECT_EQ(ValueOf(count), "1");
 }
 
-TEST_F(AdmissionMetricsTest, ExecutionTimeIsThatOfAllAdmissions) {
+TEST_F(AdmissionMetricsTest, ExecutionTimeAddsPastAdmissions) {
   PutQueues(1);
   PutWorkload("w", 1);
   executor_.RunFor(1s);
@@ -168,7 +168,7 @@ TEST_F(AdmissionMetricsTest, PendingRequestsGoBackToZero) {
   EXPECT_EQ(ValueOf(asked), "0");
 }
 
-TEST_F(AdmissionMetricsTest, PendingRequestsAreThoseOfPodsThatAreLeft) {
+TEST_F(AdmissionMetricsTest, PendingRequestsLeaveOutReclaimablePods) {
   BootWithAll();
   PutQueues(0);
   executor_.RunFor(1s);
@@ -186,7 +186,7 @@ TEST_F(AdmissionMetricsTest, PendingRequestsAreThoseOfPodsThatAreLeft) {
   EXPECT_EQ(ValueOf(asked), "1");
 }
 
-TEST_F(AdmissionMetricsTest, WhyAReservedWorkloadIsNotAdmitted) {
+TEST_F(AdmissionMetricsTest, UnadmittedMetricNamesChecksThatAreNotReady) {
   BootWithAll();
   Put("admissionchecks", "slow", {{"controllerName", "test"}});
   PutQueues(1, {{"admissionChecksStrategy", {{"admissionChecks", {{{"name", "slow"}}}}}}});
@@ -198,7 +198,7 @@ TEST_F(AdmissionMetricsTest, WhyAReservedWorkloadIsNotAdmitted) {
             "1");
 }
 
-TEST_F(AdmissionMetricsTest, OfAQueueThatHasGoneNothingIsShownAgain) {
+TEST_F(AdmissionMetricsTest, DeletedClusterQueueHasNoWorkloadSeries) {
   BootWithOneThatWaits();
   SetConditionOf("a", api::kFinished, true, "Succeeded");
   SetConditionOf("b", api::kFinished, true, "Succeeded");
@@ -216,7 +216,7 @@ TEST_F(AdmissionMetricsTest, OfAQueueThatHasGoneNothingIsShownAgain) {
   }
 }
 
-TEST_F(AdmissionMetricsTest, CohortsAreShownWithAllBelowAndCleared) {
+TEST_F(AdmissionMetricsTest, CohortSeriesSumTheirSubtreesAndEndWithTheCohort) {
   BootWithAll();
   Put("cohorts", "lab", {{"parentName", "org"}});
   PutQueues(2, {{"cohortName", "lab"}});
@@ -255,7 +255,7 @@ TEST_F(AdmissionMetricsTest, CohortsAreShownWithAllBelowAndCleared) {
   EXPECT_EQ(of("info", "above", ",parent_cohort=\"\",root_cohort=\"above\""), "1");
 }
 
-TEST_F(AdmissionMetricsTest, SharesAreNotRoundedAndSumsAreWhole) {
+TEST_F(AdmissionMetricsTest, WeightedShareIsNotRoundedAndReservationsSumTheSubtree) {
   Crash();
   options_.driver.scheduler.fair_sharing.emplace();
   Boot();
@@ -285,7 +285,7 @@ TEST_F(AdmissionMetricsTest, SharesAreNotRoundedAndSumsAreWhole) {
   EXPECT_EQ(ValueOf(reserved), "none");
 }
 
-TEST_F(AdmissionMetricsTest, HeadsThatLoseTheirVictims) {
+TEST_F(AdmissionMetricsTest, CountsPreemptionSkipsAndTargetRecomputations) {
   LabelledMetrics queue_series(*metrics_, {});
   QueueMetrics queues(queue_series, {});
   kube::Metrics metrics;
@@ -321,7 +321,7 @@ TEST_F(AdmissionMetricsTest, HeadsThatLoseTheirVictims) {
               HasSubstr("kueue_admission_cycle_preemption_skips{cluster_queue=\"q1\"} 0"));
 }
 
-TEST_F(AdmissionMetricsTest, DeadlinesThatWereKeptAndMissed) {
+TEST_F(AdmissionMetricsTest, CountsKeptLateAndFailedDeadlines) {
   BootWithAll();
   PutQueues(3);
   for (const auto& [name, in] :
@@ -345,7 +345,7 @@ TEST_F(AdmissionMetricsTest, DeadlinesThatWereKeptAndMissed) {
   }
 }
 
-TEST_F(AdmissionMetricsTest, QueuesTellHowManyPlacesTheyKeep) {
+TEST_F(AdmissionMetricsTest, KeptPlacesMetricFollowsTheQueuesPolicy) {
   api::ClusterQueue queue = support::MakeQueue("q", "", {{"f", {{"gpu", 1}}}});
   queue.meta.annotations[api::kReserveAfterAnnotation] = "1h";
   support::TableWorld world({"f"}, {queue});
@@ -373,7 +373,7 @@ TEST_F(AdmissionMetricsTest, QueuesTellHowManyPlacesTheyKeep) {
   EXPECT_THAT(show(), Not(HasSubstr("cluster_queue=\"q\"")));
 }
 
-TEST_F(AdmissionMetricsTest, HeadsThatARuleHoldsBack) {
+TEST_F(AdmissionMetricsTest, HeldBackHeadsMetricNamesTheRule) {
   LabelledMetrics queue_series(*metrics_, {});
   QueueMetrics queues(queue_series, {});
   kube::Metrics metrics;

@@ -32,7 +32,7 @@ std::size_t CountOf(const std::string& text, const std::string& part) {
   return count;
 }
 
-TEST(LabelledMetricsTest, AnObjectsLabelsAndAnnotations) {
+TEST(LabelledMetricsTest, AddsCustomLabelsFromObjectLabelsAndAnnotations) {
   kube::Metrics metrics;
   LabelledMetrics series(metrics,
                          {{"team", Source::kClusterQueue, Metadata::kLabel, "team", {}},
@@ -64,7 +64,7 @@ TEST(LabelledMetricsTest, AnObjectsLabelsAndAnnotations) {
   EXPECT_EQ(ValueIn(text, R"(kueue_pending_workloads{cohort="c"})"), "4");
 }
 
-TEST(LabelledMetricsTest, OtherValuesThanTheTrackedOnesAreOne) {
+TEST(LabelledMetricsTest, UntrackedLabelValuesShareOneValue) {
   kube::Metrics metrics;
   const LabelledMetrics series(metrics,
                                {{"team", Source::kWorkload, Metadata::kLabel, "team", {"a", "b"}}});
@@ -85,7 +85,7 @@ TEST(LabelledMetricsTest, ALongValueIsCutBetweenCharacters) {
             LabelledMetrics::Values{std::string(LabelledMetrics::kMostValueBytes - 1, 'x')});
 }
 
-TEST(LabelledMetricsTest, AChangeMovesGaugesAndKeepsFewOldSeries) {
+TEST(LabelledMetricsTest, LabelChangeMovesGaugesAndBoundsOldCounterSeries) {
   kube::Metrics metrics;
   LabelledMetrics series(metrics, {{"team", Source::kClusterQueue, Metadata::kLabel, "team", {}}});
   series.SetGauge("kueue_pending_workloads", {{"cluster_queue", "cq"}}, 5);
@@ -153,7 +153,7 @@ TEST_F(CustomLabelsTest, SeriesOfAQueueFollowItsLabel) {
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr("custom_team=\"blue\"")));
 }
 
-TEST_F(CustomLabelsTest, WaitingWorkloadsByTheirOwnLabel) {
+TEST_F(CustomLabelsTest, PendingWorkloadsAreCountedByTheirOwnLabel) {
   BootWith({{"team", Source::kWorkload, Metadata::kLabel, "team", {"red"}}});
   PutQueues(1);
   PutWorkload("a", 1);
@@ -177,7 +177,7 @@ TEST_F(CustomLabelsTest, WaitingWorkloadsByTheirOwnLabel) {
   EXPECT_EQ(LocalPending(untracked), "0/2");
 }
 
-TEST_F(CustomLabelsTest, WaitingWorkloadsOfALocalQueueByStatus) {
+TEST_F(CustomLabelsTest, PendingWorkloadsOfALocalQueueAreCountedByStatus) {
   BootWith({});
   PutQueues(1);
   executor_.RunFor(3s);

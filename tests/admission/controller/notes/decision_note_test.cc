@@ -37,7 +37,7 @@ class DecisionNoteTest : public testing::Test {
   TableWorld world_;
 };
 
-TEST_F(DecisionNoteTest, SaysWhatTheDecisionSaid) {
+TEST_F(DecisionNoteTest, KeepsTheDecisionsReasonMessageAndCause) {
   const auto note = NoteOfRefused();
   const std::string message = world_.MessageOf("refused");
   const std::uint64_t cause =
@@ -52,7 +52,7 @@ TEST_F(DecisionNoteTest, SaysWhatTheDecisionSaid) {
   EXPECT_THAT(note->explanation(), HasSubstr(R"("asked":2)"));
 }
 
-TEST_F(DecisionNoteTest, NamesThoseWhoWereSparedButNobodyInTheirPlace) {
+TEST_F(DecisionNoteTest, NamesSparedCandidatesUntilTheyAreDeleted) {
   const auto note = NoteOfRefused();
   EXPECT_THAT(note->explanation(), HasSubstr("default/holder"));
   world_.DeleteWorkload(KeyOf("holder"));
@@ -61,14 +61,14 @@ TEST_F(DecisionNoteTest, NamesThoseWhoWereSparedButNobodyInTheirPlace) {
   EXPECT_THAT(note->explanation(), Not(HasSubstr("stranger")));
 }
 
-TEST_F(DecisionNoteTest, OutlivesItsQueue) {
+TEST_F(DecisionNoteTest, KeepsItsMessageAfterItsQueueIsDeleted) {
   const auto note = NoteOfRefused();
   world_.scheduler().Forget<api::ClusterQueue>("a");
   EXPECT_THAT(note->message(), HasSubstr("insufficient unused quota for gpu"));
   EXPECT_THAT(note->explanation(), Not(HasSubstr("nominal")));
 }
 
-TEST_F(DecisionNoteTest, ThereIsNoneOfAnAdmission) {
+TEST_F(DecisionNoteTest, AdmissionHasNoNote) {
   EXPECT_EQ(DecisionNote::Of(world_.Of("holder"), world_.scheduler()), nullptr);
 }
 

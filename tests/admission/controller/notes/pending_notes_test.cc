@@ -64,7 +64,7 @@ class PendingNotesTest : public AdmissionFixture {
   PendingNotes notes_{workloads_, writer_, *events_, clock_, executor_};
 };
 
-TEST_F(PendingNotesTest, TextsWaitAndOnlyTheLastIsWritten) {
+TEST_F(PendingNotesTest, NewMessagesWaitAndOnlyTheLastIsWritten) {
   Note("WaitingForQuota", "9 more needed");
   EXPECT_EQ(Writes(), 1U);
   for (int i = 8; i > 0; --i) Note("WaitingForQuota", std::to_string(i) + " more needed");
@@ -81,14 +81,14 @@ TEST_F(PendingNotesTest, NewReasonDoesNotWait) {
   EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "ExceedsMaxQuota");
 }
 
-TEST_F(PendingNotesTest, NewReasonDoesNotWaitForATextThatDoes) {
+TEST_F(PendingNotesTest, NewReasonIsWrittenAtOnceBesideAMessageThatWaits) {
   Note("WaitingForQuota", "9 more needed");
   Note("WaitingForQuota", "8 more needed");  // has to wait
   Note("WaitingForPreemptedWorkloads", "y");
   EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "WaitingForPreemptedWorkloads");
 }
 
-TEST_F(PendingNotesTest, ForgottenAndNotedAgainIsWrittenOnce) {
+TEST_F(PendingNotesTest, NoteThatIsForgottenAndRepeatedIsWrittenOnce) {
   const auto note = std::make_shared<const FixedNote>("WaitingForQuota", "x", 1, "");
   for (std::size_t i = 0; i < PendingNotes::kBusyBacklog; ++i) {
     writer_.Annotate(*workloads_.Get({"team", "w"}), {{"busy", std::to_string(i)}},
@@ -107,7 +107,7 @@ TEST_F(PendingNotesTest, ForgottenAndNotedAgainIsWrittenOnce) {
   EXPECT_TRUE(notes_.idle());
 }
 
-TEST_F(PendingNotesTest, FactsGoBeforeCommentaryWhereTheApiIsSlow) {
+TEST_F(PendingNotesTest, OwnVerdictsAreWrittenBeforeVerdictsOfEqualsIfTheApiIsSlow) {
   for (int i = 0; i < 200; ++i) PutWorkload("equal-" + std::to_string(i), 1);
   executor_.RunFor(1s);
   const auto annotate = [&](int times) {
@@ -141,14 +141,14 @@ TEST_F(PendingNotesTest, FactsGoBeforeCommentaryWhereTheApiIsSlow) {
   EXPECT_EQ(told(), 200) << "late, and not never";
 }
 
-TEST_F(PendingNotesTest, WhatIsThereAlreadyIsNotWritten) {
+TEST_F(PendingNotesTest, EqualReasonAndMessageAreNotWrittenAgain) {
   Note("WaitingForQuota", "x");
   executor_.RunFor(5min);
   Note("WaitingForQuota", "x");
   EXPECT_EQ(Writes(), 1U);
 }
 
-TEST_F(PendingNotesTest, WhoWasNotTriedItselfGetsNoEventUntilItIs) {
+TEST_F(PendingNotesTest, BypassedWorkloadGetsNoEventUntilItIsTried) {
   Note("WaitingForQuota", "x", Verdict::kOfAnEqual);
   EXPECT_EQ(ReasonOf("w", api::kQuotaReserved), "WaitingForQuota");
   EXPECT_EQ(MessageOf("w", api::kQuotaReserved),
@@ -170,7 +170,7 @@ TEST_F(PendingNotesTest, WhoWasNotTriedItselfGetsNoEventUntilItIs) {
   EXPECT_THAT(EventReasons("w"), ElementsAre("WaitingForQuota", "ExceedsMaxQuota"));
 }
 
-TEST_F(PendingNotesTest, WhatItWasToldItselfStaysWhenItIsBypassed) {
+TEST_F(PendingNotesTest, BypassKeepsTheReasonOfTheWorkloadsOwnTrial) {
   Note("ExceedsMaxQuota", "x");
   Note("WaitingForQuota", "y", Verdict::kOfAnEqual);
   executor_.RunFor(5min);
@@ -181,7 +181,7 @@ TEST_F(PendingNotesTest, WhatItWasToldItselfStaysWhenItIsBypassed) {
   EXPECT_EQ(MessageOf("w", api::kQuotaReserved), "y");
 }
 
-TEST_F(PendingNotesTest, HowOftenIsToldNowAndThenAndOutlivesARestart) {
+TEST_F(PendingNotesTest, ReasonCountIsWrittenAtIntervalsAndSurvivesARestart) {
   Note("WaitingForQuota", "x");
   EXPECT_EQ(Explanation(), "") << "once is no story";
   for (int i = 0; i < 9; ++i) Note("WaitingForQuota", "x");
@@ -263,7 +263,7 @@ TEST_F(PendingNotesTest, ANewPlanIsWrittenThoughTheReasonIsTheSame) {
   EXPECT_EQ(texts, 1) << "a plan is encoded once, not with each note";
 }
 
-TEST_F(PendingNotesTest, ReservedOrGoneWorkloadsAreNotTouched) {
+TEST_F(PendingNotesTest, WritesNothingOnReservedOrDeletedWorkloads) {
   SetConditionOf("w", api::kQuotaReserved, true, "QuotaReserved");
   executor_.RunFor(1s);
   Note("WaitingForQuota", "x");

@@ -23,7 +23,7 @@ KeptPlan Plan() {
   return plan;
 }
 
-TEST(PlanJson, APlanComesBack) {
+TEST(PlanJson, DecodesTheEncodedPlan) {
   EXPECT_EQ(DecodePlan(EncodePlan(Plan())), Plan());
   KeptPlan paused = Plan();
   paused.pauses = 2;
@@ -35,7 +35,7 @@ TEST(PlanJson, APlanComesBack) {
   EXPECT_EQ(DecodePlan(EncodePlan(paused)), paused) << "a pause alone";
 }
 
-TEST(PlanJson, WhatSaysAnythingElseMeansNothing) {
+TEST(PlanJson, RejectsTextsThatAreNoPlan) {
   const auto with = [](const char* pointer, const Json& value) {
     Json json = Json::parse(EncodePlan(Plan()));
     json[Json::json_pointer(pointer)] = value;

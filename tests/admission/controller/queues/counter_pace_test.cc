@@ -32,13 +32,13 @@ class CounterPaceTest : public ::testing::Test {
   std::int64_t counters_ = 0;
 };
 
-TEST_F(CounterPaceTest, TheFirstChangeIsAFact) {
+TEST_F(CounterPaceTest, FirstChangeIsWrittenAtOnce) {
   commentary_ = 1min;
   EXPECT_EQ(Changed(0s), std::nullopt);
   EXPECT_EQ(asked_, 0);
 }
 
-TEST_F(CounterPaceTest, CountersInMotionTakeTheirTurnAmongCommentary) {
+TEST_F(CounterPaceTest, ChangingCountersWaitForTheCommentaryBudget) {
   Written(0s);
   EXPECT_EQ(Changed(900ms), 100ms) << "a second after the last write";
   EXPECT_EQ(asked_, 0);
@@ -49,7 +49,7 @@ TEST_F(CounterPaceTest, CountersInMotionTakeTheirTurnAmongCommentary) {
   EXPECT_EQ(asked_, 2);
 }
 
-TEST_F(CounterPaceTest, CountersAtRestAreAFact) {
+TEST_F(CounterPaceTest, UnchangedCountersAreWrittenWithoutTheCommentaryBudget) {
   Written(0s);
   commentary_ = 1min;
   EXPECT_EQ(Changed(1500ms), 1s) << "they are at rest then";
@@ -57,7 +57,7 @@ TEST_F(CounterPaceTest, CountersAtRestAreAFact) {
   EXPECT_EQ(asked_, 1);
 }
 
-TEST_F(CounterPaceTest, CountersInMotionDoNotWaitForEver) {
+TEST_F(CounterPaceTest, OverdueCountersAreWritten) {
   Written(0s);
   commentary_ = 1min;
   for (Duration at = 1s; at < CounterPace::kOverdue; at += 500ms)

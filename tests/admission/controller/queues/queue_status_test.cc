@@ -95,7 +95,7 @@ TEST_F(QueueStatusTest, LocalQueueFollowsAClusterQueueWhoseStatusIsNotWritten) {
   EXPECT_EQ(Active("namespaces/team/localqueues/lq")["reason"], "Ready");
 }
 
-TEST_F(QueueStatusTest, CountersAreWrittenOnceASecondAndRightInTheEnd) {
+TEST_F(QueueStatusTest, CountersAreWrittenAtMostOnceASecond) {
   PutQueues(100);
   executor_.RunFor(5s);
   api_.ClearRequests();
@@ -140,7 +140,7 @@ TEST_F(QueueStatusTest, CountersThatChangeAllTheTimeAreWrittenEveryFourSeconds) 
   EXPECT_EQ(Object("clusterqueues/cq")["status"]["admittedWorkloads"], 222);
 }
 
-TEST_F(QueueStatusTest, BorrowedQuotaIsShown) {
+TEST_F(QueueStatusTest, StatusShowsBorrowedQuota) {
   api_.Put("/api/v1/namespaces", {{"metadata", {{"name", "team"}}}});
   Put("resourceflavors", "default", Json::object());
   PutClusterQueue("cq", 2, {{"cohortName", "lab"}});
@@ -153,7 +153,7 @@ TEST_F(QueueStatusTest, BorrowedQuotaIsShown) {
   EXPECT_EQ(usage["borrowed"], "3");
 }
 
-TEST_F(QueueStatusTest, UsedFlavorStaysUntilNobodyUsesIt) {
+TEST_F(QueueStatusTest, DeletedFlavorStaysUntilNoClusterQueueUsesIt) {
   PutQueues(1);
   executor_.RunFor(2s);
   EXPECT_THAT(Object("resourceflavors/default")["metadata"]["finalizers"],
@@ -204,7 +204,7 @@ TEST_F(QueueStatusTest, SharesAreShownWithFairSharingOnly) {
   EXPECT_EQ(Object("cohorts/lab")["status"]["fairSharing"]["weightedShare"], 0);
 }
 
-TEST_F(QueueStatusTest, SharesFollowTheQuotasOfOthersAndTheTree) {
+TEST_F(QueueStatusTest, SharesFollowOtherQueuesQuotasAndTheCohortTree) {
   options_.driver.scheduler.fair_sharing.emplace();
   Crash();
   Boot();
@@ -231,7 +231,7 @@ TEST_F(QueueStatusTest, SharesFollowTheQuotasOfOthersAndTheTree) {
   EXPECT_EQ(share("cohorts/faculty"), 0);
 }
 
-TEST_F(QueueStatusTest, MetricsSayTheSame) {
+TEST_F(QueueStatusTest, MetricsShowPendingAndAdmittedWorkloadsOfTheQueue) {
   PutQueues(1);
   PutWorkload("a", 1);
   executor_.RunFor(1s);
@@ -251,7 +251,7 @@ TEST_F(QueueStatusTest, MetricsSayTheSame) {
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr("kueue_cluster_queue_status{cluster_queue=\"cq\"")));
 }
 
-TEST_F(QueueStatusTest, FinerMetricsWhereTheyAreAskedFor) {
+TEST_F(QueueStatusTest, ResourceAndLocalQueueMetricsAreShownIfConfigured) {
   struct Row {
     bool asked;
     const char* series;
@@ -364,7 +364,7 @@ class UsageStatusTest : public QueueStatusTest {
   }
 };
 
-TEST_F(UsageStatusTest, EachLocalQueueOfAnActiveQueueHasASampleAMinute) {
+TEST_F(UsageStatusTest, ActiveLocalQueueSamplesItsUsageEveryMinute) {
   PutLocalQueue("lq", "cq");
   executor_.RunFor(2s);
   EXPECT_EQ(History(), Json::object()) << "its ClusterQueue is missing";
@@ -384,7 +384,7 @@ TEST_F(UsageStatusTest, EachLocalQueueOfAnActiveQueueHasASampleAMinute) {
   EXPECT_EQ(History(), stopped) << "a stopped queue takes no samples";
 }
 
-TEST_F(UsageStatusTest, TheFirstHistoryIsThePresentUsage) {
+TEST_F(UsageStatusTest, FirstHistoryStartsAtThePresentUsage) {
   Crash();
   const auto sharing =
       std::exchange(options_.driver.scheduler.admission_fair_sharing, std::nullopt);
@@ -403,7 +403,7 @@ TEST_F(UsageStatusTest, TheFirstHistoryIsThePresentUsage) {
       << "one number, weighted";
 }
 
-TEST_F(QueueStatusTest, AFlavorThatTheQueueLosesLeavesNoSeries) {
+TEST_F(QueueStatusTest, RemovedFlavorLeavesNoSeries) {
   Crash();
   options_.metrics.local_queues = true;
   Boot();

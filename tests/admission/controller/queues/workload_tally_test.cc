@@ -18,7 +18,7 @@ void Set(api::Workload& workload, const char* type) {
                     {.type = type, .status = api::ConditionStatus::kTrue});
 }
 
-TEST(WorkloadTally, FollowsTheLifeOfAWorkload) {
+TEST(WorkloadTally, CountsAWorkloadByItsConditions) {
   WorkloadTally tally;
   const api::ObjectKey lq{"team", "lq"};
   api::Workload pending;
@@ -57,7 +57,7 @@ TEST(WorkloadTally, FollowsTheLifeOfAWorkload) {
 }
 
 // Simulation, wrong-count, seed 3132.
-TEST(WorkloadTally, OfFewerPodsThanAskedForAllStayUntilFewerAreLeft) {
+TEST(WorkloadTally, ReclaimablePodsReduceAPartialAdmissionOnlyBelowItsCount) {
   api::Workload workload;
   workload.spec.pod_sets = {{.name = "main", .count = 3}};
   workload.status.admission = api::Admission{
@@ -80,7 +80,7 @@ TEST(WorkloadTally, InactiveWorkloadsDoNotWait) {
   EXPECT_EQ(tally.LocalQueue({}).pending, 0);
 }
 
-TEST(UsageList, NamesEveryFlavorAndWhatIsBorrowed) {
+TEST(UsageList, NamesEveryFlavorAndItsBorrowedAmount) {
   const std::vector<api::ResourceGroup> groups = {
       {.covered_resources = {"memory", "cpu"},
        .flavors = {{"b", {{"memory", 10}, {"cpu", 2000}}}, {"a", {{"memory", 1}, {"cpu", 0}}}}}};

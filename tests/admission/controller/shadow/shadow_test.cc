@@ -111,7 +111,7 @@ class ShadowTest : public AdmissionFixture {
   std::unique_ptr<Shadow> shadow_;
 };
 
-TEST_F(ShadowTest, AgreesWithAnIncumbentThatDecidesAlike) {
+TEST_F(ShadowTest, AgreesWithTheDecisionsOfAnEqualIncumbent) {
   PutQueues(4, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
   PutWorkload("before", 1);
   executor_.RunFor(2s);
@@ -135,7 +135,7 @@ TEST_F(ShadowTest, AgreesWithAnIncumbentThatDecidesAlike) {
   EXPECT_THAT(shadow_metrics_.Text(), HasSubstr("berth_shadow_agreement_ratio 1\n"));
 }
 
-TEST_F(ShadowTest, OtherFlavorsAreADifferenceAndTheIncumbentsCount) {
+TEST_F(ShadowTest, AdmissionOnAnotherFlavorIsADifferenceAndTheIncumbentsUsageCounts) {
   StopIncumbent();
   PutTwoFlavors(4);
   StartShadow();
@@ -185,7 +185,7 @@ TEST_F(ShadowTest, AWorkloadThatTheIncumbentLeavesWaitingIsOneDifference) {
   EXPECT_EQ(Report()["differences"][0]["incumbent"]["verdict"], "reserved") << "it followed later";
 }
 
-TEST_F(ShadowTest, AnAdmissionThatBerthWouldNotMakeHasBerthsReason) {
+TEST_F(ShadowTest, DifferenceShowsWhyBerthWouldNotAdmit) {
   StopIncumbent();
   PutQueues(4);
   PutWorkload("a", 3);
@@ -255,7 +255,7 @@ TEST_F(ShadowTest, APreemptionForAnotherWorkloadIsADifference) {
 }
 
 // The incumbent's decision may be the one that Berth had no room for.
-TEST_F(ShadowTest, WithTooManyOpenDecisionsNothingIsJudged) {
+TEST_F(ShadowTest, DecisionsBeyondTheBoundAreNotJudged) {
   StopIncumbent();
   shadow_options_.max_open_decisions = 2;
   PutQueues(9);
@@ -275,7 +275,7 @@ TEST_F(ShadowTest, WithTooManyOpenDecisionsNothingIsJudged) {
   EXPECT_EQ(Counts(), (Map{{"admission.same", 2}})) << Report().dump(1);
 }
 
-TEST_F(ShadowTest, APreemptionOfTheIncumbentAlone) {
+TEST_F(ShadowTest, PreemptionByTheIncumbentAloneIsADifference) {
   StopIncumbent();
   PutQueues(4);
   PutWorkload("low", 4, {{"priority", 1}});
@@ -292,7 +292,7 @@ TEST_F(ShadowTest, APreemptionOfTheIncumbentAlone) {
   EXPECT_EQ(difference["incumbent"]["preempted"], Json({"team/low"}));
 }
 
-TEST_F(ShadowTest, APreemptionOfBerthAlone) {
+TEST_F(ShadowTest, PreemptionByBerthAloneIsADifference) {
   StopIncumbent();
   PutQueues(4, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
   PutWorkload("low", 4, {{"priority", 1}});
@@ -311,7 +311,7 @@ TEST_F(ShadowTest, APreemptionOfBerthAlone) {
   EXPECT_EQ(Report()["differences"][0]["incumbent"]["verdict"], "reserved");
 }
 
-TEST_F(ShadowTest, WhatEndsByItselfIsNotCompared) {
+TEST_F(ShadowTest, DecisionsOvertakenByFinishOrDeletionAreNotCompared) {
   StopIncumbent();
   PutQueues(4, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
   PutWorkload("low", 4, {{"priority", 1}});
@@ -329,7 +329,7 @@ TEST_F(ShadowTest, WhatEndsByItselfIsNotCompared) {
   EXPECT_EQ(Report()["open"], 0);
 }
 
-TEST_F(ShadowTest, AnIncumbentMayWakeItsParkedWorkloadsSooner) {
+TEST_F(ShadowTest, IncumbentMayWakeParkedWorkloadsSoonerWithoutADifference) {
   shadow_options_.driver.wake_up_batch = 60s;
   PutQueues(4);
   PutWorkload("a", 4);
@@ -342,7 +342,7 @@ TEST_F(ShadowTest, AnIncumbentMayWakeItsParkedWorkloadsSooner) {
   EXPECT_EQ(Counts(), (Map{{"admission.same", 1}})) << Report().dump(1);
 }
 
-TEST_F(ShadowTest, AQueueThatComesWithItsAdmissionIsNoDifference) {
+TEST_F(ShadowTest, AdmissionThatArrivesBeforeItsQueueIsNoDifference) {
   StopIncumbent();
   StartShadow();
   PutWorkload("a", 4);
@@ -356,7 +356,7 @@ TEST_F(ShadowTest, AQueueThatComesWithItsAdmissionIsNoDifference) {
 
 // Three queues of a cohort that borrow, reclaim and preempt; jobs come, end and stop at random
 // times. Every difference is false: both are the same program.
-TEST_F(ShadowTest, AgreesWithItsLikeUnderLoad) {
+TEST_F(ShadowTest, AgreesWithAnEqualIncumbentUnderLoad) {
   const Json preemption = {{"withinClusterQueue", "LowerPriority"}, {"reclaimWithinCohort", "Any"}};
   PutQueues(8);
   for (const char* name : {"a", "b", "c"}) {
@@ -399,7 +399,7 @@ TEST_F(ShadowTest, AgreesWithItsLikeUnderLoad) {
 
 // An incumbent that admits, preempts and removes at random. The shadow may differ in everything,
 // but it follows: what the API holds is what its scheduler holds, and no decision stays open.
-TEST_F(ShadowTest, FollowsAnIncumbentWithoutRules) {
+TEST_F(ShadowTest, FollowsAnIncumbentThatDecidesAtRandom) {
   StopIncumbent();
   PutTwoFlavors(6);
   shadow_options_.window = 3s;

@@ -75,7 +75,7 @@ class NodeFailuresTest : public AdmissionFixture {
   }
 };
 
-TEST_F(NodeFailuresTest, WithoutTopologyNobodyAsksForPods) {
+TEST_F(NodeFailuresTest, PodsAndNodesAreWatchedOnlyWithATopology) {
   PutQueues(10);
   PutWorkload("a", 1);
   executor_.RunFor(5s);
@@ -159,13 +159,13 @@ TEST_F(NamedNodesTest, ARunningPodKeepsANodeThatIsNotReady) {
   EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n1"));
 }
 
-TEST_F(NamedNodesTest, ANodeThatIsGoneIsNamedAtOnce) {
+TEST_F(NamedNodesTest, DeletedNodeIsNamedUnhealthyAtOnce) {
   api_.Remove("/api/v1/nodes/n1");
   executor_.RunFor(300ms);
   EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n1"));
 }
 
-TEST_F(NamedNodesTest, ANodeThatComesBackIsHealthy) {
+TEST_F(NamedNodesTest, NodeThatIsCreatedAgainIsHealthy) {
   PutQueues(10, {{"stopPolicy", "Hold"}});  // the second pass replaces no node
   executor_.RunFor(1s);
   EndPod("p1");
@@ -177,7 +177,7 @@ TEST_F(NamedNodesTest, ANodeThatComesBackIsHealthy) {
   EXPECT_TRUE(Unhealthy("w").empty());
 }
 
-TEST_F(NamedNodesTest, WhatFailsWhileNobodyLooksIsSeenAfterwards) {
+TEST_F(NamedNodesTest, NodeDeletedWhileTheControllerIsDownIsNamedUnhealthy) {
   Crash();
   api_.Remove("/api/v1/nodes/n2");
   Boot();
@@ -185,7 +185,7 @@ TEST_F(NamedNodesTest, WhatFailsWhileNobodyLooksIsSeenAfterwards) {
   EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n2"));
 }
 
-TEST_F(NamedNodesTest, TwoLostNodesEvict) {
+TEST_F(NamedNodesTest, TwoDeletedNodesEvictTheWorkload) {
   api_.Remove("/api/v1/nodes/n1");
   api_.Remove("/api/v1/nodes/n2");
   executor_.RunFor(500ms);
@@ -195,7 +195,7 @@ TEST_F(NamedNodesTest, TwoLostNodesEvict) {
   EXPECT_THAT(metrics_->Text(), ::testing::HasSubstr("reason=\"NodeFailures\"")) << "it counts";
 }
 
-TEST_F(NamedNodesTest, AStrayPodIsFailed) {
+TEST_F(NamedNodesTest, PendingPodOnAForeignNodeIsFailed) {
   PutPod("stray", "n9", "Pending", "w");
   executor_.RunFor(1s);
   const Json stray = *api_.Find(std::string(kPods) + "/stray");
@@ -221,18 +221,18 @@ class HostnamesTest : public NodeFailuresTest {
   }
 };
 
-TEST_F(HostnamesTest, ANodeWithAnotherNameIsHealthy) {
+TEST_F(HostnamesTest, NodeIsFoundByItsHostname) {
   EXPECT_THAT(Unhealthy("w"), ::testing::IsEmpty());
   EXPECT_FALSE(Is("w", api::kEvicted));
 }
 
-TEST_F(HostnamesTest, ANodeWithAnotherNameFails) {
+TEST_F(HostnamesTest, DeletedNodeMakesItsHostnameUnhealthy) {
   api_.Remove("/api/v1/nodes/machine-c");
   executor_.RunFor(300ms);
   EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n2"));
 }
 
-TEST_F(HostnamesTest, ThePodThatEndsIsKnownByItsSelector) {
+TEST_F(HostnamesTest, FindsTheEndedPodByItsHostnameSelector) {
   PutNode("machine-c", "n2", "False");
   executor_.RunFor(1s);
   EXPECT_THAT(Unhealthy("w"), ::testing::IsEmpty());
@@ -241,7 +241,7 @@ TEST_F(HostnamesTest, ThePodThatEndsIsKnownByItsSelector) {
   EXPECT_THAT(Unhealthy("w"), ::testing::ElementsAre("n2"));
 }
 
-TEST_F(HostnamesTest, OfTwoNodesBothMustFail) {
+TEST_F(HostnamesTest, HostnameIsUnhealthyWhenBothItsNodesAreDeleted) {
   api_.Remove("/api/v1/nodes/machine-a");
   executor_.RunFor(1s);
   EXPECT_THAT(Unhealthy("w"), ::testing::IsEmpty());
