@@ -104,7 +104,7 @@ TEST_F(RequestMetricsTest, LabelsAreThoseOfKubeApiserver) {
   }
 }
 
-TEST_F(RequestMetricsTest, InventedResourcesShareASeries) {
+TEST_F(RequestMetricsTest, UnknownResourcesShareASeries) {
   for (const char* target : {"/api/v1/nonsense", "/apis/a/b/c", "/api/v1/namespaces/a/pods/p/no"}) {
     Begin("GET", target)->Send({404, {}, ""});
   }
