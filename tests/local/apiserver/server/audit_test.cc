@@ -85,7 +85,7 @@ TEST_F(AuditTest, EveryRequestHasItsMetadata) {
   EXPECT_FALSE(events[3].contains("objectRef"));
 }
 
-TEST_F(AuditTest, LevelsAddTheObjects) {
+TEST_F(AuditTest, AuditLevelsAddTheObjects) {
   Begin(
       "rules:\n"
       "- {level: None, nonResourceURLs: ['*']}\n"
@@ -106,7 +106,7 @@ TEST_F(AuditTest, LevelsAddTheObjects) {
   EXPECT_FALSE(events[2].contains("responseObject"));
 }
 
-TEST_F(AuditTest, AWatchHasABeginningAndAnEnd) {
+TEST_F(AuditTest, WatchIsAuditedAtItsBeginningAndItsEnd) {
   Begin();
   {
     const auto watch = Watch(std::string(kMaps) + "?watch=true&timeoutSeconds=1");
