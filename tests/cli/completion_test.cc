@@ -61,7 +61,7 @@ TEST(Complete, OffersNothingAfterTheLastArgument) {
   EXPECT_TRUE(Words(Complete(Program(), {"--unknown=", "--"})).size() == 1);
 }
 
-TEST(Complete, AnswersOneWordALine) {
+TEST(Complete, AnswerHasOneWordOnEachLine) {
   EXPECT_EQ(CompletionAnswer(Complete(Program(), {"st"})), "none\nstatus\tqueues\n");
   EXPECT_EQ(CompletionAnswer(Complete(Program(), {"status", "--kubeconfig", ""})), "files\n");
 }

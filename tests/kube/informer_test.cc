@@ -236,7 +236,7 @@ TEST_F(InformerTest, DecodingFailureIsLoggedOncePerReason) {
   }));
 }
 
-TEST_F(InformerTest, IngestedWriteIsSeenAtOnceAndOnce) {
+TEST_F(InformerTest, IngestedWriteIsReportedAtOnceAndOnlyOnce) {
   Put("a", "x");
   informer_.Start();
   executor_.RunFor(1s);

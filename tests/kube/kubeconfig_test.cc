@@ -168,7 +168,7 @@ contexts: [{name: x, context: {cluster: c, user: u}}])",
 }
 
 // kubectl does the same: the first file with an entry of a name wins.
-TEST(KubeConfig, FilesOfTheVariableAreMerged) {
+TEST(KubeConfig, FilesOfTheKubeconfigVariableAreMerged) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / "berth_kubeconfig_merge";
   std::filesystem::create_directories(folder / "two");

@@ -146,7 +146,7 @@ TEST_F(LeaderElectionTest, ReleaseKeepsALeaseThatAnotherHolds) {
   EXPECT_EQ(api_.Find(kLeasePath)->at("spec").at("holderIdentity"), "bb");
 }
 
-TEST_F(LeaderElectionTest, ADeletedLeaseIsTakenWhenItsRecordHasRunOut) {
+TEST_F(LeaderElectionTest, DeletedLeaseIsTakenAfterItsDuration) {
   auto a = Make("a");
   auto bb = Make("bb");
   a->Start();

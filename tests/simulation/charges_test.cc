@@ -103,7 +103,7 @@ TEST(FlavorCostsTest, ARunCostsThePriceOfItsFlavorForEachPod) {
   EXPECT_EQ(CostsOf(cluster, csv), (std::vector<double>{2 * 1.5 * 1.5, 1.5 / 4}));
 }
 
-TEST(ChargesTest, AReportHasWhatQueuesAreChargedAndWhatAllNodesCost) {
+TEST(ChargesTest, ReportHasChargesOfQueuesAndCostsOfAllNodes) {
   const NodePool pool = SmallPool(2, 2);
   const Day day = PlayOn(pool, "submit,class,cpu,run\n0,low,2,90\n0,high,2,180\n");
   const Report report = MakeReport(day.cluster, day.jobs, day.result, {pool},

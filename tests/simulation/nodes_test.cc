@@ -194,7 +194,7 @@ TEST(NodesTest, IdleNodesAreEvictedAtTheirAge) {
   EXPECT_EQ(gone, (std::vector<Duration>{seconds(200), seconds(460)}));
 }
 
-TEST(NodesTest, EvictionsComeAtTheRateOfThePool) {
+TEST(NodesTest, EvictionsFollowTheRateOfThePool) {
   constexpr int kNodes = 400;
   NodePool pool = PoolOf("low", 2, kNodes);
   pool.evictions_per_hour = 60;

@@ -85,7 +85,7 @@ TEST(RunDrawTest, RunningMembersOfABatchDecideAboutWaitingMembers) {
   EXPECT_LT(share(2000), 0.15);  // those that run have outlasted every short run
 }
 
-TEST(RunDrawTest, NoRunIsShorterThanItWasOrLongerThanDeclared) {
+TEST(RunDrawTest, RunIsBetweenItsElapsedAndItsDeclaredTime) {
   RunMemberList list;
   RunKey key = KeyOf("train-1");
   key.declared = 5000;

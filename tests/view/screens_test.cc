@@ -45,7 +45,7 @@ ClusterView TwoTeams() {
   return view;
 }
 
-TEST(Status, ShowsQueuesAndWhyEachWaits) {
+TEST(Status, ShowsQueuesAndWhyEachJobWaits) {
   EXPECT_EQ(RenderStatus(TwoTeams(), {}, kAscii),
             "prod - 2 waiting, 2 running - oldest wait 12m (team-a/sweep-17)\n"
             "\n"

@@ -117,7 +117,7 @@ TEST(SetupManifests, QueuedProvisioningHasItsCheckAndPool) {
             Json::parse(R"({"admissionChecks": [{"name": "dws"}]})"));
 }
 
-TEST(SetupManifests, SpotComesBeforeMachinesOnDemand) {
+TEST(SetupManifests, SpotFlavorPrecedesTheOnDemandFlavor) {
   SetupOptions options{.teams = {{"a", {}}},
                        .capacity = SetupCapacity::kSpot,
                        .pools = {{"kubernetes.azure.com/agentpool", "low"}, {"", "123"}}};

@@ -113,7 +113,7 @@ TEST(HttpFaults, ABodyThatIsTooLongIsCut) {
   }
 }
 
-TEST(HttpFaults, ASilentServerIsLeftAtTheDeadline) {
+TEST(HttpFaults, ReadFromASilentServerEndsAtTheDeadline) {
   const Peer peer([&](RawListener& listener) {
     RawPeer connection = listener.Accept();
     connection.ReadUntil("\r\n\r\n");

@@ -112,7 +112,7 @@ TEST_F(MachineSizeTest, LowestLimitOfAllParentCgroupsCounts) {
   EXPECT_EQ(Read().memory_bytes, 32'000'000);
 }
 
-TEST_F(MachineSizeTest, Version1HasAFolderForEachController) {
+TEST_F(MachineSizeTest, CgroupVersion1HasAFolderForEachController) {
   Write("/proc/self/cgroup", "4:memory:/box\n3:cpu,cpuacct:/box\n");
   Write("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "25000\n");
   Write("/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
@@ -121,7 +121,7 @@ TEST_F(MachineSizeTest, Version1HasAFolderForEachController) {
   EXPECT_EQ(Read().memory_bytes, 16'000'000) << "the path of the host is not there";
 }
 
-TEST_F(MachineSizeTest, WithoutLimitsTheMachineCounts) {
+TEST_F(MachineSizeTest, SizeIsThatOfTheMachineWithoutLimits) {
   const MachineSize whole = Read();
   EXPECT_GE(whole.cpu_milli, 1000);
   EXPECT_GT(whole.memory_bytes, 64LL << 20);

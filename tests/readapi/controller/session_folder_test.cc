@@ -89,7 +89,7 @@ TEST_F(SessionFolderTest, SessionFilesRevealNothingWithoutTheCookie) {
 }
 
 // A later end, another user's bound, or the session of another name.
-TEST_F(SessionFolderTest, AChangedFileIsNoSession) {
+TEST_F(SessionFolderTest, ChangedFileGivesNoSession) {
   const auto begun = Live()->Begin("the-token", "jane");
   const std::string file = Files().front();
   const std::string text = TextOf(file);

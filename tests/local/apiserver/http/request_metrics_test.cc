@@ -123,7 +123,7 @@ TEST_F(RequestMetricsTest, AStreamIsCountedAtItsEnd) {
   EXPECT_EQ(Sample(kOpen), "0");
 }
 
-TEST_F(RequestMetricsTest, ARequestWithoutAnAnswerFails) {
+TEST_F(RequestMetricsTest, RequestWithoutAnAnswerIsCountedAs500) {
   auto responder = Begin("PUT", "/api/v1/namespaces/a/pods/p");
   EXPECT_EQ(Sample("apiserver_current_inflight_requests{request_kind=\"mutating\""), "1");
   responder.reset();

@@ -15,7 +15,7 @@ Json Mounted(const char* account, const Json& spec) {
 }
 Json Mounted(const char* account, const char* spec) { return Mounted(account, Json::parse(spec)); }
 
-TEST(AccountVolumeTest, EveryContainerFindsTheTokenWhereClientsLook) {
+TEST(AccountVolumeTest, EveryContainerMountsTheTokenAtTheUsualPath) {
   const Json spec = Mounted("{}", R"({
     "volumes": [{"name": "own", "emptyDir": {}}], "initContainers": [{"name": "i"}],
     "containers": [{"name": "a", "volumeMounts": [{"name": "own", "mountPath": "/own"}]},

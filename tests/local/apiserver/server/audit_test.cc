@@ -37,7 +37,7 @@ class AuditTest : public ServerTest {
   }
 };
 
-TEST_F(AuditTest, EveryRequestHasItsMetadata) {
+TEST_F(AuditTest, EveryRequestIsAuditedWithItsMetadata) {
   Begin();
   Post(kMaps, ConfigMapJson("a", {{"secret", "word"}}));
   Get(std::string(kMaps) + "/none?x=y");
@@ -120,7 +120,7 @@ TEST_F(AuditTest, WatchIsAuditedAtItsBeginningAndItsEnd) {
   EXPECT_EQ(stages, (std::set<std::string>{"ResponseComplete", "ResponseStarted"}));
 }
 
-TEST_F(AuditTest, PoliciesOfAdmissionAnnotateTheirEvents) {
+TEST_F(AuditTest, AdmissionPoliciesAnnotateAuditEvents) {
   Begin(
       "rules: [{level: Metadata, verbs: [create], resources: [{group: '', resources: "
       "[configmaps]}], omitStages: [RequestReceived]}]\n");

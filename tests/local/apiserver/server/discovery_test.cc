@@ -89,7 +89,7 @@ TEST_F(DiscoveryTest, CurlAndPrettyRequestsReceiveIndentedJson) {
   EXPECT_THAT(Get("/api/v1/namespaces/default?pretty=true").text, StartsWith("{\n  \"kind\""));
 }
 
-TEST(VersionOrderTest, StableBeforeBetaBeforeAlphaThenHigherFirst) {
+TEST(VersionOrderTest, StableVersionsPrecedeBetaAndAlphaVersions) {
   std::vector<std::string> versions = {"v1alpha1", "v1beta2", "v2", "v10", "foo", "v1", "v1beta10"};
   std::sort(versions.begin(), versions.end(), VersionBefore);
   EXPECT_THAT(versions, ElementsAre("v10", "v2", "v1", "v1beta10", "v1beta2", "v1alpha1", "foo"));

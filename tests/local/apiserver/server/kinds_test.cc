@@ -125,7 +125,7 @@ TEST_F(KindsTest, CompleteNeedsSuccessCriteriaMet) {
   EXPECT_THAT(early.message(), HasSubstr("without the SuccessCriteriaMet"));
 }
 
-TEST_F(KindsTest, PodsAreCompletedOnCreation) {
+TEST_F(KindsTest, PodsGetTheirDefaultsAtCreation) {
   const Json pod = Post(kPods, PodJson("p")).json;
   EXPECT_EQ(pod["status"]["phase"], "Pending");
   EXPECT_EQ(pod["status"]["qosClass"], "BestEffort");

@@ -77,7 +77,7 @@ class DeadWebhookTest : public ServerTest {
   std::unique_ptr<net::HttpServer> hook_;
 };
 
-TEST_F(DeadWebhookTest, WritesThatWaitForItBlockNoReadsOrOtherWrites) {
+TEST_F(DeadWebhookTest, WritesThatWaitForAWebhookBlockNoOtherRequests) {
   constexpr int kWrites = 100;
   const Json hook{{"name", "hook.example.com"},
                   {"clientConfig", ClientConfig()},

@@ -76,7 +76,7 @@ std::set<std::string> KillAfterLines(const std::string& path, const std::string&
   return names;
 }
 
-TEST(DurabilityTest, NothingAcknowledgedIsLostByKillNine) {
+TEST(DurabilityTest, KillNineLosesNoAcknowledgedWrite) {
   const TempFolder folder;
   const std::string path = folder.File("state.db");
   std::set<std::string> acknowledged;

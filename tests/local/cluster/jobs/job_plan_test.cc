@@ -340,7 +340,7 @@ TEST(JobPlanTest, DiscardedPodsDelayNoPod) {
   EXPECT_THAT(plan.create, SizeIs(1));
 }
 
-TEST(JobPlanTest, FailurePolicyCanEndTheJobOrIgnore) {
+TEST(JobPlanTest, PodFailurePolicyFailsTheJobOrIgnoresFailures) {
   const Json rules = Json::parse(R"({"rules": [
       {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}},
       {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]})");

@@ -205,7 +205,7 @@ TEST_F(PodExecutorTest, OnFailureRestartsInPlace) {
   EXPECT_EQ(Pod("p")["status"]["containerStatuses"][0]["restartCount"], 1);
 }
 
-TEST_F(PodExecutorTest, InitContainersComeFirst) {
+TEST_F(PodExecutorTest, InitContainersRunBeforeTheContainers) {
   const Json init =
       Json::parse(R"([{"name": "i", "image": "shell", "args": ["-c", "echo prepared > file"]}])");
   CreatePod("p", "cat file", {{"spec", {{"initContainers", init}}}});

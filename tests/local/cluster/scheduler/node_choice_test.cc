@@ -110,7 +110,7 @@ TEST(NodeChoiceTest, RequiredAffinityExcludesNodesThatDoNotMatch) {
   EXPECT_NE(Choose(with("gpus", "Lt", {"4"}), rooms), "a");
 }
 
-TEST(NodeChoiceTest, PreferredAffinityComesBeforeRoom) {
+TEST(NodeChoiceTest, PreferredAffinityOutranksFreeCapacity) {
   NodeRooms rooms;
   Add(rooms, "demand", {});
   Add(rooms, "low", {{"metadata", {{"labels", {{"priority", "spot"}}}}}}, {{"cpu", 500}});
