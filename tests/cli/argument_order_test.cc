@@ -27,7 +27,7 @@ void PrintTo(const ArgumentOrderCase& c, std::ostream* out) { *out << c.name; }
 
 class ArgumentOrderTest : public ::testing::TestWithParam<ArgumentOrderCase> {};
 
-TEST_P(ArgumentOrderTest, PutsTheCommandFirst) {
+TEST_P(ArgumentOrderTest, CommandWordIsPutBeforeTheOptions) {
   EXPECT_EQ(CommandFirst(Program(), GetParam().words), GetParam().ordered);
 }
 
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& row) { return row.param.name; });
 
-TEST(ArgumentOrder, AnEmptyValueIsAWordOfItsOwn) {
+TEST(ArgumentOrder, EmptyOptionValueBecomesAWordOfItsOwn) {
   const auto split = [](const Words& words) { return SplitEmptyValues(Program(), words); };
   EXPECT_EQ(split({"status", "--kubeconfig=", "q"}), (Words{"status", "--kubeconfig", "", "q"}));
   EXPECT_EQ(split({"status", "--kubeconfig=f"}), (Words{"status", "--kubeconfig=f"}));
@@ -69,7 +69,7 @@ Command VerbProgram() {
   return program;
 }
 
-TEST(UnknownCommand, NamesTheWordAndTheNearest) {
+TEST(UnknownCommand, MessageNamesTheWordAndTheNearestCommand) {
   const Command program = VerbProgram();
   EXPECT_EQ(UnknownCommand(program, {"statsu"}),
             "\"statsu\" is no command of berth; did you mean status?");
@@ -81,7 +81,7 @@ TEST(UnknownCommand, NamesTheWordAndTheNearest) {
             "\"describe\" is no command of berth: use kubectl describe");
 }
 
-TEST(UnknownCommand, KnowsAliasesOptionsAndArguments) {
+TEST(UnknownCommand, AcceptsAliasesOptionsAndArguments) {
   const Command program = VerbProgram();
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{},

@@ -34,7 +34,7 @@ TEST(Complete, OffersCommandsFirstAndOptionsAfterADash) {
   EXPECT_EQ(Complete(Program(), {"sta"}).suggestions.front(), (Suggestion{"status", "queues"}));
 }
 
-TEST(Complete, OffersWhatAnOptionTakes) {
+TEST(Complete, OffersValuesOrFilesForAnOption) {
   EXPECT_EQ(Words(Complete(Program(), {"status", "-o", ""})), (List{"text", "json", "yaml"}));
   EXPECT_EQ(Words(Complete(Program(), {"status", "--output=j"})), (List{"--output=json"}));
   EXPECT_EQ(Words(Complete(Program(), {"completion", "z"})), (List{"zsh"}));
@@ -42,7 +42,7 @@ TEST(Complete, OffersWhatAnOptionTakes) {
   EXPECT_EQ(Complete(Program(), {"status", "--kubeconfig=/"}).paths, Completion::Paths::kFiles);
 }
 
-TEST(Complete, AsksForNamesWithTheOptionsOnTheLine) {
+TEST(Complete, NamesAreRequestedWithTheOptionsOnTheLine) {
   const Completion queues = Complete(Program(), {"status", "-n", "team-a", "-w", "tr"});
   EXPECT_EQ(queues.names_of, kQueueValue);
   EXPECT_EQ(queues.prefix, "tr");
@@ -53,7 +53,7 @@ TEST(Complete, AsksForNamesWithTheOptionsOnTheLine) {
   EXPECT_EQ(spaces.prefix, "te");
 }
 
-TEST(Complete, KnowsWhereNothingFollows) {
+TEST(Complete, OffersNothingAfterTheLastArgument) {
   EXPECT_TRUE(Complete(Program(), {"status", "q", ""}).names_of.empty());
   EXPECT_TRUE(Words(Complete(Program(), {"nonsense", ""})).empty());
   EXPECT_TRUE(Words(Complete(Program(), {"status", "--", "--"})).empty());
@@ -61,7 +61,7 @@ TEST(Complete, KnowsWhereNothingFollows) {
   EXPECT_TRUE(Words(Complete(Program(), {"--unknown=", "--"})).size() == 1);
 }
 
-TEST(Complete, AnswersOneWordALine) {
+TEST(Complete, AnswerHasOneWordOnEachLine) {
   EXPECT_EQ(CompletionAnswer(Complete(Program(), {"st"})), "none\nstatus\tqueues\n");
   EXPECT_EQ(CompletionAnswer(Complete(Program(), {"status", "--kubeconfig", ""})), "files\n");
 }

@@ -9,7 +9,7 @@
 namespace berth::cli {
 namespace {
 
-TEST(LedgerFlags, TheFileIsTheGivenOneTheDefaultOrNone) {
+TEST(LedgerFlags, FileIsTheFlagsFileTheDefaultFileOrNone) {
   const auto usual = LedgerOptionsOf({}, "/data/ledger.db");
   ASSERT_TRUE(usual);
   EXPECT_EQ((*usual)->path, "/data/ledger.db");
@@ -30,7 +30,7 @@ TEST(EtaFlags, AGivenIntervalOverridesTheDefaultAndZeroDisables) {
   }
 }
 
-TEST(LedgerFlags, LimitsOutOfRange) {
+TEST(LedgerFlags, LimitsOutOfRangeAreRefused) {
   for (const LedgerFlags& flags : {LedgerFlags{.days = 0}, LedgerFlags{.days = 99'999}}) {
     EXPECT_THAT(LedgerOptionsOf(flags, "x").error().message,
                 ::testing::HasSubstr("--ledger-maxage"));

@@ -20,7 +20,7 @@ TEST(ProxyFlagsTest, NoProxyIsTrustedWithoutAnAuthority) {
   EXPECT_EQ(*trust, kube::FrontProxyTrust{});
 }
 
-TEST(ProxyFlagsTest, TheFileAndTheFlagsAreTheTrust) {
+TEST(ProxyFlagsTest, TrustIsReadFromTheFileAndTheFlags) {
   const local::TempFolder folder;
   std::ofstream(folder.File("ca.pem")) << "PEM";
   const auto trust = ProxyTrustOf(

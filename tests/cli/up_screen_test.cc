@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using Words = std::vector<std::string>;
 
-TEST(UpScreen, FiveLines) {
+TEST(UpScreen, TextHasTheApiAndTheNextCommands) {
   const UpScreen screen{.api_url = "https://127.0.0.1:6443", .kubeconfig = "/k", .process = 42};
   EXPECT_EQ(UpScreenText(screen),
             "berth is up at https://127.0.0.1:6443\n"
@@ -27,7 +27,7 @@ TEST(UpScreen, FiveLines) {
             "\n");
 }
 
-TEST(UpScreen, ThePageWithItsAddress) {
+TEST(UpScreen, TextHasTheDashboardAndTheReadApi) {
   const UpScreen screen{.api_url = "https://127.0.0.1:6443",
                         .kubeconfig = "/k",
                         .read_api_url = "https://localhost:1",
@@ -49,7 +49,7 @@ TEST(UpScreen, ThePageWithItsAddress) {
             "\n");
 }
 
-TEST(UpScreen, WithoutQueues) {
+TEST(UpScreen, TextOfAnApiOnlyServerHasNoQueueCommands) {
   const UpScreen screen{.api_url = "u", .kubeconfig = "/k", .process = 42, .api_only = true};
   EXPECT_EQ(UpScreenText(screen),
             "berth is up at u\n"
@@ -60,7 +60,7 @@ TEST(UpScreen, WithoutQueues) {
             "\n");
 }
 
-TEST(BrowserCommands, TheAddressIsOneWord) {
+TEST(BrowserCommands, AddressStaysOneArgumentOfTheBrowser) {
   const std::string address = "https://localhost:1/sign-in#code=a;b c";
   EXPECT_THAT(BrowserCommands("", address), ElementsAre(Words{"xdg-open", address}));
   EXPECT_THAT(BrowserCommands(":  :", address), ElementsAre(Words{"xdg-open", address}));

@@ -61,7 +61,7 @@ TEST(GeneratorFileTest, EveryFieldOfASourceIsRead) {
   EXPECT_EQ(second.phases[1].max, 5);
 }
 
-TEST(GeneratorFileTest, WhatDoesNotFitHasLineAndColumn) {
+TEST(GeneratorFileTest, WrongFieldIsRefusedWithLineAndColumn) {
   struct GeneratorRow {
     const char* text;
     const char* error;
@@ -132,7 +132,7 @@ TEST(PhillyTest, AJobTakesItsRunAndPodsFromItsAttempts) {
   EXPECT_EQ(trace->jobs[1].run, Duration(10s));
 }
 
-TEST(PhillyTest, WhatDoesNotFitHasLineAndColumn) {
+TEST(PhillyTest, WrongTimeOrAttemptsAreRefusedWithTheirPlace) {
   std::string wrong = kLog;
   wrong.replace(wrong.rfind("2017-10-07 01:11:41"), 10, "yesterday ");
   EXPECT_THAT(ReadPhillyLog(wrong).error().message,
@@ -158,7 +158,7 @@ ledger::AttemptRecord Attempt(const char* uid, std::int64_t number, const char* 
           .resources = {{"t4", "nvidia.com/gpu", 8}, {"t4", "pods", 4}}};
 }
 
-TEST(LedgerWorkloadTest, AWorkloadIsAJob) {
+TEST(LedgerWorkloadTest, AttemptsOfAWorkloadBecomeOneJob) {
   const simulation::Trace trace =
       TraceOfAttempts({Attempt("a", 1, ledger::kPreempted), Attempt("a", 2, ledger::kSucceeded),
                        Attempt("b", 1, ledger::kDeleted)});

@@ -31,7 +31,7 @@ class EtaScoresTest : public ::testing::Test {
                             ::testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
-TEST_F(EtaScoresTest, EntriesAreReadAsTheyWereWritten) {
+TEST_F(EtaScoresTest, FormattedEntriesParseToTheSameEntries) {
   std::vector<EtaEntry> entries{Entry("a", 100), Entry("b", 50)};
   entries[1].wait = 7;
   entries[1].group = {"prod", simulation::ForecastGroup::Made::kLater};
@@ -40,7 +40,7 @@ TEST_F(EtaScoresTest, EntriesAreReadAsTheyWereWritten) {
   EXPECT_EQ(*read, entries);
 }
 
-TEST_F(EtaScoresTest, ALineThatDoesNotFitRefusesTheFile) {
+TEST_F(EtaScoresTest, WrongLineRefusesTheFileWithItsNumber) {
   const std::string good = FormatEtaEntries({Entry("a", 100)});
   for (const char* bad :
        {"{", "[]", "{\"uid\":\"x\"}", "7",
@@ -52,7 +52,7 @@ TEST_F(EtaScoresTest, ALineThatDoesNotFitRefusesTheFile) {
   }
 }
 
-TEST_F(EtaScoresTest, StartsThatCameTrueCorrectAndAreCounted) {
+TEST_F(EtaScoresTest, ResolveCountsStartsAndCorrectsForecasts) {
   auto scores = EtaScores::Read(file_);
   ASSERT_TRUE(scores);
   view::ClusterView view;
@@ -84,7 +84,7 @@ TEST_F(EtaScoresTest, StartsThatCameTrueCorrectAndAreCounted) {
   EXPECT_EQ(again->known(), 40);  // without the one whose start nothing tells
 }
 
-TEST(ForecastJobsTest, RunsOfTheLedgerAreAlikeByTheirRequests) {
+TEST(ForecastJobsTest, RunsOfTheLedgerMatchJobsOfEqualRequests) {
   view::ClusterView view;
   view.now = view::ViewTime();
   api::Workload waiting = view::MakeWorkload("default", "new", "main", 10);

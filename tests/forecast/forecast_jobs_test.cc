@@ -52,7 +52,7 @@ simulation::RunForecast RunOfTheWaiting(const ledger::AttemptRecord& like) {
   return *ForecastJobsOf(cluster).jobs.at(0).run;
 }
 
-TEST(ForecastJobsTest, TheLedgerKnowsImages) {
+TEST(ForecastJobsTest, RunsOfTheLedgerMatchJobsOfTheSameImage) {
   const auto run = RunOfTheWaiting({.image = "model:1,", .resources = {{"t4", "cpu", 2000}}});
   EXPECT_EQ(run.level, simulation::RunLevel::kRequests);
   EXPECT_NEAR(run.At(0.5), 400, 20);
@@ -61,7 +61,7 @@ TEST(ForecastJobsTest, TheLedgerKnowsImages) {
 }
 
 // Two nodes of a rack with a topology that the flavor names; the job asks for a rack of its own.
-TEST(ForecastJobsTest, TopologiesOfTheViewArePlayed) {
+TEST(ForecastJobsTest, TopologiesNeedNodesInTheView) {
   view::ClusterView view = WaitingView();
   std::vector<api::PodSet> pod_sets = view.workloads[0].spec.pod_sets;
   pod_sets[0].topology_request.emplace().required = "rack";
@@ -84,7 +84,7 @@ TEST(ForecastJobsTest, TopologiesOfTheViewArePlayed) {
   EXPECT_TRUE(MakeForecastCluster(view, {}).cluster.topologies.empty());
 }
 
-TEST(ForecastJobsTest, TheLedgerKnowsDeclaredMaxima) {
+TEST(ForecastJobsTest, RunsOfTheLedgerMatchJobsOfTheSameDeclaredMaximum) {
   const auto run = RunOfTheWaiting({.declared = 1100, .resources = {{"t4", "cpu", 500}}});
   EXPECT_EQ(run.level, simulation::RunLevel::kDeclared);
   EXPECT_NEAR(run.At(0.5), 400, 20);
@@ -92,7 +92,7 @@ TEST(ForecastJobsTest, TheLedgerKnowsDeclaredMaxima) {
             simulation::RunLevel::kQueue);
 }
 
-TEST(ForecastJobsTest, TheLedgerKnowsUsers) {
+TEST(ForecastJobsTest, RunsOfTheLedgerMatchJobsOfTheSameUser) {
   view::ClusterView view = WaitingView();
   view.workloads[0].meta.annotations[api::kUserAnnotation] = "ann";
   const auto run = [&view](const std::string& user) {
@@ -102,7 +102,7 @@ TEST(ForecastJobsTest, TheLedgerKnowsUsers) {
   EXPECT_EQ(run("bob").level, simulation::RunLevel::kQueue);
 }
 
-TEST(ForecastJobsTest, AJobThatWasStoppedIsKnownToRunLonger) {
+TEST(ForecastJobsTest, PreemptedRunIsALowerBoundOfTheNextRun) {
   ledger::AttemptRecord stopped{.uid = WaitingView().workloads[0].meta.uid};
   stopped.admitted = 1000;
   stopped.ended = 1900;
@@ -113,7 +113,7 @@ TEST(ForecastJobsTest, AJobThatWasStoppedIsKnownToRunLonger) {
 }
 
 // The ledger counts what has quota alone; the job asks for memory beside it.
-TEST(ForecastJobsTest, ResourcesWithoutQuotaTellNoKindsApart) {
+TEST(ForecastJobsTest, ResourcesWithoutQuotaDoNotDistinguishRuns) {
   view::ClusterView view = WaitingView();
   std::vector<api::PodSet> pod_sets = view.workloads[0].spec.pod_sets;
   pod_sets[0].pod_template.spec.containers[0].requests["memory"] = 1000;
@@ -123,7 +123,7 @@ TEST(ForecastJobsTest, ResourcesWithoutQuotaTellNoKindsApart) {
   EXPECT_EQ(jobs.jobs.at(0).run->level, simulation::RunLevel::kRequests);
 }
 
-TEST(ForecastJobsTest, FinishedJobsComeAgain) {
+TEST(ForecastJobsTest, ArrivalsAreDrawnFromFinishedJobs) {
   view::ClusterView view = WaitingView();
   std::vector<ledger::AttemptRecord> attempts = PastRuns({.resources = {{"t4", "cpu", 2000}}});
   const std::int64_t now = ledger::ToSeconds(view.now);

@@ -54,7 +54,7 @@ view::ClusterView SmallView() {
   return view;
 }
 
-TEST(WhatIfChangesTest, TheClusterIsLeftAlone) {
+TEST(WhatIfChangesTest, ChangeLeavesTheGivenViewAlone) {
   const view::ClusterView view = SmallView();
   const Touched before = In(view);
   const std::string flavor = view.flavors[0].meta.name;
@@ -81,7 +81,7 @@ Json ObjectOf(const char* version, const char* kind, const char* name) {
 
 constexpr char kKueueVersion[] = "kueue.x-k8s.io/v1beta2";
 
-TEST(WhatIfChangesTest, PoliciesOfFilesAreTaken) {
+TEST(WhatIfChangesTest, PoliciesOfFilesAreAddedToTheView) {
   Json policy = ObjectOf("provisioning.berth.dev/v1alpha1", "ProvisioningPolicy", "spot-first");
   policy["spec"] = {{"steps", Json::array({{{"name", "spot"}, {"flavor", "spot"}}})}};
   Json config = ObjectOf(kKueueVersion, "ProvisioningRequestConfig", "dws");
@@ -101,7 +101,7 @@ TEST(WhatIfChangesTest, PoliciesOfFilesAreTaken) {
   EXPECT_TRUE(changed->notes.empty());
 }
 
-TEST(WhatIfChangesTest, OtherKindsAreNamed) {
+TEST(WhatIfChangesTest, KindsThatChangeNoForecastAreNamed) {
   WhatIfOptions options;
   const Json topology = ObjectOf(kKueueVersion, "Topology", "racks");
   const Json pool = ObjectOf("cloud.berth.dev/v1alpha1", "NodePool", "t4");
@@ -132,7 +132,7 @@ TEST(WhatIfChangesTest, OtherKindsAreNamed) {
   EXPECT_TRUE(api::IsTrue(larger->view.topology_nodes[1].conditions, "Ready"));
 }
 
-TEST(WhatIfChangesTest, GpuIsTheUsualGpu) {
+TEST(WhatIfChangesTest, GpuMeansNvidiaGpu) {
   const auto change = ParseQuotaChange("team/t4/gpu=+8");
   ASSERT_TRUE(change);
   EXPECT_EQ(change->resource, "nvidia.com/gpu");
@@ -149,7 +149,7 @@ api::Workload RunningFor(const char* name, const char* kind, const char* owner) 
 }
 
 // Each pod of a node names its Workload in another way; all of them stop with the node.
-TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
+TEST(WhatIfChangesTest, WorkloadsOfEveryKindStopWithTheirNode) {
   view::ClusterView view = SmallView();
   view.workloads = {
       RunningFor("job-a", "Job", "a"),           RunningFor("jobset-b", "JobSet", "b"),
@@ -200,7 +200,7 @@ TEST(WhatIfChangesTest, PodsOfEveryKindLeaveWithTheirNode) {
 }
 
 // HoldAndDrain stops what runs, Hold takes back what is reserved alone (admission/lifecycle).
-TEST(WhatIfChangesTest, JobsStopWithTheirQueues) {
+TEST(WhatIfChangesTest, StopPolicyOfAQueueEvictsItsJobs) {
   view::ClusterView view = SmallView();
   view.workloads = {RunningFor("job-a", "Job", "a"), RunningFor("job-b", "Job", "b")};
   for (api::Workload& each : view.workloads) each.spec.queue_name = "main";
@@ -240,7 +240,7 @@ TEST(WhatIfChangesTest, JobsStopWithTheirQueues) {
   }
 }
 
-TEST(WhatIfChangesTest, AForecastLeavesTheClusterAlone) {
+TEST(WhatIfChangesTest, ForecastLeavesTheClusterAlone) {
   const ForecastCluster cluster = MakeForecastCluster(SmallView(), {});
   const ForecastJobs jobs = ForecastJobsOf(cluster);
   const Touched before = In(cluster.view);

@@ -243,7 +243,7 @@ void PutOnNode(view::ClusterView& view, const std::string& job) {
 }
 
 // Four of five runs took ten minutes, the fifth takes a hundred, ninety of which are over.
-TEST(WhatIfTruthTest, AStoppedRunIsWhollyAheadAgain) {
+TEST(WhatIfTruthTest, StoppedRunStartsFromItsBeginning) {
   std::vector<TrueJob> jobs;
   for (int i = 0; i < 20; ++i) {
     const std::int64_t run = i % 5 == 4 ? 6000 : 600;
@@ -259,7 +259,7 @@ TEST(WhatIfTruthTest, AStoppedRunIsWhollyAheadAgain) {
   EXPECT_NEAR(effect.told, 2 * 1.5, 0.01);
 }
 
-TEST(WhatIfTruthTest, MoreQuotaHelpsAsMuchAsForetold) {
+TEST(WhatIfTruthTest, EffectOfMoreQuotaIsForecastWithinAFactor) {
   std::vector<double> ratios;
   for (std::uint64_t seed = 1; seed <= kWorlds; ++seed) {
     const Effect effect = EffectOf(MomentOfWorld(seed), {.quota = {"a/default/cpu=+8"}});
@@ -272,7 +272,7 @@ TEST(WhatIfTruthTest, MoreQuotaHelpsAsMuchAsForetold) {
 }
 
 // The node has the job that has run for longest.
-TEST(WhatIfTruthTest, ANodeThatGoesCostsWhatItsJobsHadRun) {
+TEST(WhatIfTruthTest, EffectOfARemovedNodeIsForecastWithinAFactor) {
   std::vector<double> ratios;
   std::uint64_t right = 0;
   for (std::uint64_t seed = 1; seed <= kWorlds; ++seed) {

@@ -90,7 +90,7 @@ class AccessReviewsTest : public ::testing::Test {
   AccessReviews reviews_{client_, clock_, {.max_kept = 4, .max_under_way = 2}};
 };
 
-TEST_F(AccessReviewsTest, TheApiServerDecides) {
+TEST_F(AccessReviewsTest, ApiServerDecidesEachAccess) {
   const AccessAnswer allowed = Ask("t-prom");
   EXPECT_EQ(allowed.outcome, Outcome::kAllowed);
   EXPECT_EQ(allowed.user, "prometheus");
@@ -108,7 +108,7 @@ TEST_F(AccessReviewsTest, TheApiServerDecides) {
   EXPECT_EQ(api_.access_reviews, asked);
 }
 
-TEST_F(AccessReviewsTest, AKnownUserAndAResourceNeedNoTokenReview) {
+TEST_F(AccessReviewsTest, KnownUserNeedsNoTokenReview) {
   api_.mays = "jane";
   const AccessUser jane{"jane", "u-2", {"team"}, {{"scope", {"a"}}}};
   std::optional<AccessAnswer> got;
@@ -134,7 +134,7 @@ TEST_F(AccessReviewsTest, AKnownUserAndAResourceNeedNoTokenReview) {
                                 {"verb", "get"}}}}));
 }
 
-TEST_F(AccessReviewsTest, AnswersAreKeptForAShortTime) {
+TEST_F(AccessReviewsTest, AnswersAreCachedForAShortTime) {
   Ask("t-prom");
   Ask("t-jane");
   const int asked = api_.token_reviews;
@@ -150,7 +150,7 @@ TEST_F(AccessReviewsTest, AnswersAreKeptForAShortTime) {
   EXPECT_EQ(Ask("t-prom").outcome, Outcome::kDenied);
 }
 
-TEST_F(AccessReviewsTest, AFailureIsToldAndNotKept) {
+TEST_F(AccessReviewsTest, FailedReviewIsReportedAndNotCached) {
   api_.token_status = 403;
   AccessAnswer answer = Ask("t-prom");
   EXPECT_EQ(answer.outcome, Outcome::kFailed);
@@ -166,7 +166,7 @@ TEST_F(AccessReviewsTest, AFailureIsToldAndNotKept) {
   EXPECT_EQ(Ask("t-prom").outcome, Outcome::kAllowed);
 }
 
-TEST_F(AccessReviewsTest, WhoeverTriesTokensPushesOutNoReader) {
+TEST_F(AccessReviewsTest, WrongTokensEvictNoCachedAnswerOfAReader) {
   Ask("t-prom");
   for (int i = 0; i < 20; ++i) Ask("wrong-" + std::to_string(i));
   const int asked = api_.token_reviews;
@@ -176,7 +176,7 @@ TEST_F(AccessReviewsTest, WhoeverTriesTokensPushesOutNoReader) {
   EXPECT_EQ(api_.token_reviews, asked + 1) << "four answers are kept";
 }
 
-TEST_F(AccessReviewsTest, TheSameQuestionIsAskedOnceAndReviewsUnderWayAreBounded) {
+TEST_F(AccessReviewsTest, EqualReviewsAreJoinedAndOpenReviewsAreBounded) {
   std::map<Outcome, int> answers;
   const auto ask = [&](const std::string& token) {
     reviews_.Ask({token, "get", "/metrics"},
@@ -193,7 +193,7 @@ TEST_F(AccessReviewsTest, TheSameQuestionIsAskedOnceAndReviewsUnderWayAreBounded
   EXPECT_EQ(api_.token_reviews, 2);
 }
 
-TEST_F(AccessReviewsTest, AnswersThatComeTooLateAreDropped) {
+TEST_F(AccessReviewsTest, AnswersAreDroppedAfterTheDestructor) {
   bool answered = false;
   auto reviews = std::make_unique<AccessReviews>(client_, clock_);
   reviews->Ask({"t-prom", "get", "/metrics"}, [&](const AccessAnswer&) { answered = true; });

@@ -56,7 +56,7 @@ TEST_F(ListsTest, ListJoinsPagesOfAllNamespaces) {
   EXPECT_EQ(names, "ax ay bx by ");
 }
 
-TEST_F(ListsTest, AnExpiredListStartsOverAndTheSecondTimeUnpaged) {
+TEST_F(ListsTest, ExpiredListStartsOverAndThenIsReadWithoutPages) {
   for (int i = 0; i < 5; ++i) api_.Put(kFlavors, Named("f" + std::to_string(i)));
   const auto list = [&] {
     return Await<ObjectList>(
@@ -100,25 +100,25 @@ class PagesTest : public ListsTest {
   }
 };
 
-TEST_F(PagesTest, ComeOneByOneAndStartOverWhereOneHasExpired) {
+TEST_F(PagesTest, ArriveOneByOneAndStartOverAfterAnExpiredPage) {
   api_.FailNext("continue=f3", 410);
   EXPECT_EQ(Pages(), "start f0f1 f2f3 start f0f1 f2f3 f4 5");
 }
 
-TEST_F(PagesTest, GoOnWithNewerOnesWhereTheServerOffersThat) {
+TEST_F(PagesTest, ContinueWithNewerPagesThatTheServerOffers) {
   api_.ExpireNextPage("f1", "f1");
   api_.ExpireNextPage("f3", "f3");
   EXPECT_EQ(Pages([&] { api_.Put(kFlavors, Named("f9")); }), "start f0f1 f2f3 f4f9 5")
       << "the version is that of the first page";
 }
 
-TEST_F(PagesTest, StartOverWhereTheOfferExpiresToo) {
+TEST_F(PagesTest, StartOverWhenTheOfferedPageExpires) {
   api_.ExpireNextPage("f3", "f3");
   api_.ExpireNextPage("f3", "f3");
   EXPECT_EQ(Pages(), "start f0f1 f2f3 start f0f1 f2f3 f4 5");
 }
 
-TEST_F(ApiClientTest, WritesAndTheirErrors) {
+TEST_F(ApiClientTest, WritesReturnTheErrorsOfTheServer) {
   Json flavor = Named("f");
   flavor["apiVersion"] = flavors_.api_version();
   flavor["kind"] = flavors_.kind;
@@ -164,7 +164,7 @@ TEST_F(ApiClientTest, TooManyRequestsWaitsAsLongAsTheServerSays) {
   EXPECT_EQ(clock_.SteadyNow() - start, 3s + 2ms);
 }
 
-TEST_F(ApiClientTest, TooLongADelayIsAnError) {
+TEST_F(ApiClientTest, RetryAfterAboveTheLimitIsAnError) {
   api_.set_retry_after(31s);
   api_.FailNext("GET", 429);
   EXPECT_EQ(Await<JsonPtr>([&](auto done) {
@@ -175,7 +175,7 @@ TEST_F(ApiClientTest, TooLongADelayIsAnError) {
             ErrorCode::kTooManyRequests);
 }
 
-TEST_F(ApiClientTest, CallbacksEndWithTheClient) {
+TEST_F(ApiClientTest, DestroyedClientCallsNoCallback) {
   bool called = false;
   {
     ApiClient gone(api_, executor_);
@@ -219,7 +219,7 @@ TEST_F(ApiClientTest, AnApplyWithAFieldThatTheSchemaLacksIsRefused) {
               ::testing::HasSubstr(".spec.fieldOfTomorrow: field not declared in schema"));
 }
 
-TEST(StatusError, ReasonDecidesBeforeTheNumber) {
+TEST(StatusError, ReasonOutranksTheStatusCode) {
   const Json exists = {{"reason", "AlreadyExists"}, {"message", "there"}};
   EXPECT_EQ(ErrorFromStatus(409, &exists), (Error{ErrorCode::kAlreadyExists, "there"}));
   EXPECT_EQ(ErrorFromStatus(409, nullptr).code, ErrorCode::kConflict);

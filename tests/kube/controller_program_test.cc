@@ -90,7 +90,7 @@ class ControllerProgramTest : public ::testing::Test {
   std::unique_ptr<ControllerProgram> program_;
 };
 
-TEST_F(ControllerProgramTest, IsReadyWhenCachesHaveSyncedAndTheRestIsConfirmed) {
+TEST_F(ControllerProgramTest, IsReadyAfterCacheSyncAndConfirmation) {
   EXPECT_THAT(Ready(), HasSubstr("503 the caches have not synced"));
   lists_ = true;
   EXPECT_THAT(ReadyWith("webhook"), HasSubstr("503 the webhook port does not answer"));
@@ -98,7 +98,7 @@ TEST_F(ControllerProgramTest, IsReadyWhenCachesHaveSyncedAndTheRestIsConfirmed) 
   EXPECT_EQ(Ready(), "200 ok\n");
 }
 
-TEST_F(ControllerProgramTest, EventsThatWaitAreWrittenBeforeTheEnd) {
+TEST_F(ControllerProgramTest, QueuedEventsAreWrittenBeforeTheEnd) {
   lists_ = true;
   ASSERT_TRUE(program_->WaitUntilRunning(20s));
   constexpr int kEvents = 300;

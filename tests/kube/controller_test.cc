@@ -44,14 +44,14 @@ class ControllerTest : public KubeTest {
   Controller controller_{executor_, reconciler_, {.max_concurrent = 2}};
 };
 
-TEST_F(ControllerTest, NothingRunsBeforeStart) {
+TEST_F(ControllerTest, ReconcilesNothingBeforeStart) {
   controller_.Add(Key("a"));
   EXPECT_THAT(Started(), IsEmpty());
   controller_.Start();
   EXPECT_THAT(Started(), ElementsAre("a"));
 }
 
-TEST_F(ControllerTest, BoundedAndNeverTwiceTheSameKey) {
+TEST_F(ControllerTest, ReconcilesAreBoundedAndNeverTwiceOfOneKey) {
   controller_.Start();
   for (const char* name : {"a", "b", "c", "a", "a"}) controller_.Add(Key(name));
   EXPECT_THAT(Started(), ElementsAre("a", "b"));
@@ -66,7 +66,7 @@ TEST_F(ControllerTest, BoundedAndNeverTwiceTheSameKey) {
   EXPECT_TRUE(controller_.idle());
 }
 
-TEST_F(ControllerTest, ErrorsBackOffUntilASuccess) {
+TEST_F(ControllerTest, RetriesBackOffUntilASuccess) {
   controller_.Start();
   controller_.Add(Key("a"));
   for (const Duration delay : {5ms, 10ms, 20ms}) {
@@ -107,7 +107,7 @@ TEST_F(ControllerTest, FailuresBackOffFromMillisecondsToAMinute) {
   }
 }
 
-TEST_F(ControllerTest, TheEarliestOfSeveralDueTimesCounts) {
+TEST_F(ControllerTest, EarliestOfSeveralDueTimesCounts) {
   controller_.Start();
   controller_.AddAfter(Key("a"), 600s);
   executor_.RunFor(599s);
@@ -128,7 +128,7 @@ TEST_F(ControllerTest, TheEarliestOfSeveralDueTimesCounts) {
   EXPECT_THAT(Started(), ElementsAre("a"));
 }
 
-TEST_F(ControllerTest, LongSleepsAreTakenInSteps) {
+TEST_F(ControllerTest, LongDelaysAreSplitIntoSteps) {
   controller_.Start();
   controller_.Add(Key("a"));
   Started();
@@ -137,7 +137,7 @@ TEST_F(ControllerTest, LongSleepsAreTakenInSteps) {
   EXPECT_THAT(Started(), ElementsAre("a")) << "no timer is left that lasts for weeks";
 }
 
-TEST_F(ControllerTest, NextLookAndAnEarlierChange) {
+TEST_F(ControllerTest, EarlierChangeReplacesADelayedReconcile) {
   controller_.Start();
   controller_.Add(Key("a"));
   Started();
@@ -170,7 +170,7 @@ class Elsewhere {
   std::set<std::string> names_;
 };
 
-TEST_F(ControllerTest, ASweepIsLookedAtFromTheStartOn) {
+TEST_F(ControllerTest, SweepsAreReconciledAfterStart) {
   Elsewhere first({"B", "a", "c"});
   Elsewhere second({"d"});
   controller_.AddSweep(first.Get());
@@ -187,7 +187,7 @@ TEST_F(ControllerTest, ASweepIsLookedAtFromTheStartOn) {
   EXPECT_TRUE(controller_.idle());
 }
 
-TEST_F(ControllerTest, WhatASweepCoversDoesNotWaitForTheStart) {
+TEST_F(ControllerTest, KeysOutsideASweepTakeTheirOwnTurn) {
   Elsewhere there({"a", "b"});
   controller_.AddSweep(there.Get());
   controller_.Add(Key("b"));     // the sweep reaches it
@@ -202,7 +202,7 @@ TEST_F(ControllerTest, WhatASweepCoversDoesNotWaitForTheStart) {
   EXPECT_THAT(Started(), ElementsAre("b", "a"));
 }
 
-TEST_F(ControllerTest, ASweepGoesOnWhereObjectsComeAndGo) {
+TEST_F(ControllerTest, SweepContinuesWhileObjectsChange) {
   Elsewhere there({"a", "b", "c", "e"});
   controller_.AddSweep(there.Get());
   controller_.Start();
@@ -216,7 +216,7 @@ TEST_F(ControllerTest, ASweepGoesOnWhereObjectsComeAndGo) {
   EXPECT_THAT(Started(), ElementsAre("e"));
 }
 
-TEST_F(ControllerTest, ASweepDoesNotLookTwiceAtOnce) {
+TEST_F(ControllerTest, SweepDoesNotReconcileOneKeyTwiceAtOnce) {
   Elsewhere there({"b", "c"});
   controller_.Start();
   controller_.Add(Key("b"));
@@ -238,7 +238,7 @@ class PromptReconciler final : public Reconciler {
   int count = 0;
 };
 
-TEST_F(ControllerTest, OthersHaveTheirTurnBetweenManyLooks) {
+TEST_F(ControllerTest, OtherTasksRunBetweenManyReconciles) {
   std::set<std::string> names;
   for (int i = 0; i < 2000; ++i) names.insert("k" + std::to_string(i));
   Elsewhere there(names);
@@ -255,7 +255,7 @@ TEST_F(ControllerTest, OthersHaveTheirTurnBetweenManyLooks) {
   EXPECT_TRUE(controller.idle());
 }
 
-TEST_F(ControllerTest, WhereLooksBlockOthersHaveTheirTurnAfterEach) {
+TEST_F(ControllerTest, OtherTasksRunAfterEachBlockingReconcile) {
   PromptReconciler prompt;
   Controller controller(executor_, prompt, {.looks_in_a_row = 1});
   controller.Start();
@@ -268,7 +268,7 @@ TEST_F(ControllerTest, WhereLooksBlockOthersHaveTheirTurnAfterEach) {
   }
 }
 
-TEST_F(ControllerTest, ALongLookRestsAsLong) {
+TEST_F(ControllerTest, LongReconcileIsFollowedByAnEqualPause) {
   std::vector<SteadyTime> begun;
   Duration takes = 300ms;
   FunctionController controller(executor_, "slow",
@@ -301,13 +301,13 @@ TEST_F(ControllerTest, ALongLookRestsAsLong) {
   EXPECT_EQ(begun.size(), 4U) << "no rest is longer than a second";
 }
 
-TEST_F(ControllerTest, LooksAtAMomentOfTheWallClock) {
+TEST_F(ControllerTest, LookAtConvertsAWallTimeToADelay) {
   const WallTime now = clock_.Now();
   EXPECT_EQ(LookAt(std::nullopt, now).after, std::nullopt);
   EXPECT_EQ(LookAt(now + 5s, now).after, Duration(5s));
 }
 
-TEST_F(ControllerTest, DroppedCallbackIsAnError) {
+TEST_F(ControllerTest, DroppedCallbackIsRetriedAsAnError) {
   controller_.Start();
   controller_.Add(Key("a"));
   Started();

@@ -55,7 +55,7 @@ class CredentialSourceTest : public ::testing::Test {
   CredentialPtr last_;
 };
 
-TEST_F(CredentialSourceTest, OneRunServesAllWhoWait) {
+TEST_F(CredentialSourceTest, OneRunServesAllWaitingRequests) {
   CredentialSource source = Make(WithPlugin());
   Ask(source);
   Ask(source);
@@ -68,7 +68,7 @@ TEST_F(CredentialSourceTest, OneRunServesAllWhoWait) {
   EXPECT_EQ(runs_, 1);
 }
 
-TEST_F(CredentialSourceTest, ANewOneIsHadBeforeTheOldOneEnds) {
+TEST_F(CredentialSourceTest, CredentialIsRenewedBeforeItExpires) {
   CredentialSource source = Make(WithPlugin());
   Ask(source);
   Give("a", 10min);
@@ -89,7 +89,7 @@ TEST_F(CredentialSourceTest, ANewOneIsHadBeforeTheOldOneEnds) {
   EXPECT_THAT(Told(), ElementsAre("c"));
 }
 
-TEST_F(CredentialSourceTest, ARefusalMakesItRunAgainButNotInALoop) {
+TEST_F(CredentialSourceTest, RefusedCredentialIsRenewedAtMostOncePerInterval) {
   CredentialSource source = Make(WithPlugin());
   Ask(source);
   Give("a");
@@ -106,7 +106,7 @@ TEST_F(CredentialSourceTest, ARefusalMakesItRunAgainButNotInALoop) {
   EXPECT_EQ(runs_, 2);
 }
 
-TEST_F(CredentialSourceTest, AFailureIsToldAndNotRepeatedAtOnce) {
+TEST_F(CredentialSourceTest, FailureIsReportedAndNotRetriedAtOnce) {
   CredentialSource source = Make(WithPlugin());
   Ask(source);
   answer_(Error{ErrorCode::kNotFound, "not installed"});
@@ -120,7 +120,7 @@ TEST_F(CredentialSourceTest, AFailureIsToldAndNotRepeatedAtOnce) {
   EXPECT_THAT(Told(), ElementsAre("a"));
 }
 
-TEST_F(CredentialSourceTest, FilesAreReadAgain) {
+TEST_F(CredentialSourceTest, ChangedFilesAreReadAgain) {
   const auto folder = std::filesystem::path(testing::TempDir()) / "berth_credential_source";
   std::filesystem::create_directories(folder);
   const auto write = [&](const char* name, const char* text) {

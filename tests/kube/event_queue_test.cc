@@ -39,7 +39,7 @@ void PrintTo(const EventQueueRow& row, std::ostream* out) { *out << row.name; }
 
 class EventQueueTest : public ::testing::TestWithParam<EventQueueRow> {};
 
-TEST_P(EventQueueTest, KeepsAndDrops) {
+TEST_P(EventQueueTest, DropsSupersededEventsThenTheOldest) {
   const EventQueueRow& row = GetParam();
   EventQueue queue(row.bound, row.superseded);
   std::deque<EventSeries> all;
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
                       {"b:R:2", "c:R:1"}}),
     [](const auto& row) { return row.param.name; });
 
-TEST(EventQueuePlacesTest, AnEventIsRemovedByItsPlace) {
+TEST(EventQueuePlacesTest, EventIsRemovedByItsPlace) {
   EventQueue queue(4, Superseded::kStays);
   const std::vector<EventSeries> all{SeriesOf("a:R:1"), SeriesOf("a:R:2"), SeriesOf("b:R:1")};
   std::vector<std::uint64_t> places;

@@ -25,7 +25,7 @@ class EventsTest : public ScriptedTest {
       client_, clock_, {.controller = "kueue-admission", .instance = "host", .max_queued = 10}};
 };
 
-TEST_F(EventsTest, IsWrittenWhole) {
+TEST_F(EventsTest, EventIsWrittenWithAllFields) {
   Record("Admitted by ClusterQueue cq");
   ASSERT_EQ(api_.requests().size(), 1U);
   const auto& request = api_.requests()[0];
@@ -62,7 +62,7 @@ TEST_F(EventsTest, AWarningWithOtherAmountsIsARepetition) {
   EXPECT_EQ(api_.requests()[2].method, "POST");
 }
 
-TEST_F(EventsTest, OneObjectCannotFlood) {
+TEST_F(EventsTest, EventsOfOneObjectAreLimited) {
   for (int i = 0; i < 40; ++i) Record("note " + std::to_string(i));
   EXPECT_EQ(api_.requests().size(), 25U);
   EXPECT_EQ(recorder_.dropped(), 15U);
@@ -82,7 +82,7 @@ TEST_F(EventsTest, QueueIsBoundedWhileTheApiIsSlow) {
   EXPECT_EQ(api_.requests().size(), 14U);
 }
 
-TEST_F(EventsTest, ServerWithoutTheGroupGetsCoreEvents) {
+TEST_F(EventsTest, ServerWithoutEventsGroupReceivesCoreEvents) {
   api_.FailNext("events.k8s.io", 404);
   Record("one");
   ASSERT_EQ(api_.requests().size(), 1U);
@@ -151,7 +151,7 @@ TEST_F(RankedEventsTest, DecisionsAreWrittenBeforeCommentary) {
   EXPECT_EQ(NotesFrom(4), (std::vector<std::string>{"b admitted", "a waits"}));
 }
 
-TEST_F(RankedEventsTest, ALaterCommentaryReplacesTheOneThatWaits) {
+TEST_F(RankedEventsTest, LaterCommentaryReplacesQueuedCommentary) {
   api_.set_latency(20ms);
   Occupy();
   Say(EventRank::kCommentary, "a", "needs cpu");
@@ -166,7 +166,7 @@ TEST_F(RankedEventsTest, ALaterCommentaryReplacesTheOneThatWaits) {
       << "the replaced one was never an Event: this is the first of its series";
 }
 
-TEST_F(RankedEventsTest, WhatIsRepeatedWhileItWaitsIsOneWriteWithACount) {
+TEST_F(RankedEventsTest, RepetitionsInTheQueueBecomeOneWriteWithACount) {
   api_.set_latency(20ms);
   Occupy();
   for (int i = 0; i < 3; ++i) Say(EventRank::kDecision, "a", "again");
@@ -175,7 +175,7 @@ TEST_F(RankedEventsTest, WhatIsRepeatedWhileItWaitsIsOneWriteWithACount) {
   EXPECT_EQ(api_.requests()[4].body["series"]["count"], 3);
 }
 
-TEST_F(RankedEventsTest, ASlowServerGetsFewEvents) {
+TEST_F(RankedEventsTest, SlowServerReceivesTheLowestRate) {
   SlowDown();
   for (int i = 0; i < 1200; ++i) {
     Say(EventRank::kDecision, "w" + std::to_string(i), "n");
@@ -198,7 +198,7 @@ TEST_F(RankedEventsTest, CommentaryLeavesAFifthOfTheBudget) {
 }
 
 // Both ranks come faster than they can be written, for ten minutes.
-TEST_F(RankedEventsTest, NoRankStarves) {
+TEST_F(RankedEventsTest, EveryRankIsWrittenUnderLoad) {
   SlowDown();
   for (int second = 0; second < 600; ++second) {
     for (int i = 0; i < 30; ++i) {
@@ -225,7 +225,7 @@ class EventsInAnOutageTest : public RankedEventsTest {
   }
 };
 
-TEST_F(EventsInAnOutageTest, ADecisionIsWrittenWhenTheServerAnswersAgain) {
+TEST_F(EventsInAnOutageTest, DecisionIsWrittenAfterAnOutage) {
   Fail(5);
   Record("admitted");
   executor_.RunFor(20s);
@@ -239,7 +239,7 @@ TEST_F(EventsInAnOutageTest, ADecisionIsWrittenWhenTheServerAnswersAgain) {
   EXPECT_EQ(recorder_.queued(), 0U);
 }
 
-TEST_F(EventsInAnOutageTest, WhatWaitsIsTriedWithOneRequestAtATime) {
+TEST_F(EventsInAnOutageTest, QueuedEventsWaitForOneRetryAtATime) {
   Fail(4);
   for (int i = 0; i < 9; ++i) Say(EventRank::kDecision, "w" + std::to_string(i), "admitted");
   executor_.RunFor(900ms);
@@ -248,7 +248,7 @@ TEST_F(EventsInAnOutageTest, WhatWaitsIsTriedWithOneRequestAtATime) {
   EXPECT_EQ(api_.requests().size(), 9U);
 }
 
-TEST_F(EventsInAnOutageTest, CommentaryIsNotRepeated) {
+TEST_F(EventsInAnOutageTest, CommentaryIsNotRetried) {
   Fail(1);
   Say(EventRank::kCommentary, "a", "a waits");
   executor_.RunFor(1min);
@@ -256,7 +256,7 @@ TEST_F(EventsInAnOutageTest, CommentaryIsNotRepeated) {
   EXPECT_EQ(recorder_.dropped(), 1U);
 }
 
-TEST_F(EventsInAnOutageTest, AnEventWhoseAnswerWasLostIsThere) {
+TEST_F(EventsInAnOutageTest, EventWithALostAnswerIsWrittenOnce) {
   api_.FailNext("events", 0, ErrorCode::kDeadlineExceeded);
   api_.FailNext("events", 0, ErrorCode::kAlreadyExists);
   Record("admitted");
@@ -266,7 +266,7 @@ TEST_F(EventsInAnOutageTest, AnEventWhoseAnswerWasLostIsThere) {
   EXPECT_EQ(recorder_.queued(), 0U);
 }
 
-TEST_F(EventsInAnOutageTest, ADecisionWaitsForAnHour) {
+TEST_F(EventsInAnOutageTest, DecisionIsDroppedAfterAnHour) {
   std::vector<EventRecorder::Dropped> reasons;
   recorder_.OnDrop([&](EventRecorder::Dropped why) { reasons.push_back(why); });
   Fail(1000);
@@ -292,7 +292,7 @@ TEST_F(EventsInAnOutageTest, ARefusedEventIsDropped) {
   EXPECT_EQ(reasons.back(), EventRecorder::Dropped::kBudget);
 }
 
-TEST_F(RankedEventsTest, AFlushWritesAllWithoutAPace) {
+TEST_F(RankedEventsTest, FlushWritesAllEventsWithoutAPace) {
   SlowDown();
   api_.set_latency(20ms);
   for (int i = 0; i < 9; ++i) Say(EventRank::kDecision, "w" + std::to_string(i), "admitted");
@@ -304,7 +304,7 @@ TEST_F(RankedEventsTest, AFlushWritesAllWithoutAPace) {
   EXPECT_EQ(api_.requests().size(), 10U);
 }
 
-TEST_F(RankedEventsTest, AFlushOfNothingIsDoneAtOnce) {
+TEST_F(RankedEventsTest, FlushOfAnEmptyQueueEndsAtOnce) {
   bool flushed = false;
   recorder_.Flush([&] { flushed = true; });
   EXPECT_TRUE(flushed);
@@ -312,7 +312,7 @@ TEST_F(RankedEventsTest, AFlushOfNothingIsDoneAtOnce) {
 
 class EventsOnTheRealApiTest : public KubeTest {};
 
-TEST_F(EventsOnTheRealApiTest, TheWholeEventIsTaken) {
+TEST_F(EventsOnTheRealApiTest, ApiServerStoresTheWholeEvent) {
   api_.Put("/api/v1/namespaces", Named("team"));
   EventRecorder recorder(client_, clock_, {.controller = "kueue-admission", .instance = "host"});
   recorder.Record({"kueue.x-k8s.io/v1beta2", "Workload", {"team", "w"}, "uid-w", "5"},
@@ -326,7 +326,7 @@ TEST_F(EventsOnTheRealApiTest, TheWholeEventIsTaken) {
   EXPECT_EQ((*event)["involvedObject"]["kind"], "Workload");
 }
 
-TEST_F(EventsTest, WhatIsRememberedIsBounded) {
+TEST_F(EventsTest, RememberedSeriesAreBounded) {
   EventRecorder recorder(client_, clock_,
                          {.controller = "c", .instance = "i", .max_remembered = 3});
   const auto record = [&](const std::string& name) {

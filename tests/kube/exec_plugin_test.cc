@@ -41,7 +41,7 @@ Result<PluginCredential> RunIt(const ExecPlugin& plugin, const KubeConfig& confi
   return promise.get_future().get();
 }
 
-TEST(ExecPlugin, GivesATokenWithItsEnd) {
+TEST(ExecPlugin, ReturnsATokenWithItsExpiration) {
   const auto got = RunIt(Shell(
       "echo '" + Printed(R"({"token":"t","expirationTimestamp":"2026-01-01T00:00:00Z"})") + "'"));
   ASSERT_TRUE(got) << got.error().message;
@@ -50,7 +50,7 @@ TEST(ExecPlugin, GivesATokenWithItsEnd) {
   EXPECT_EQ(FormatTime(*got->expires), "2026-01-01T00:00:00Z");
 }
 
-TEST(ExecPlugin, GetsItsVariablesAndWhatItMustKnow) {
+TEST(ExecPlugin, ReceivesItsVariablesAndTheClusterInfo) {
   ExecPlugin plugin =
       Shell(R"(printf '%s' "$KUBERNETES_EXEC_INFO" | grep -q '"server":"https://s"' &&
       echo "{\"kind\":\"ExecCredential\",\"apiVersion\":\"$V\",\"status\":{\"token\":\"$A-$(cat)\"}}")");
@@ -63,7 +63,7 @@ TEST(ExecPlugin, GetsItsVariablesAndWhatItMustKnow) {
   EXPECT_EQ(got->token, "a-") << "and its standard input is empty";
 }
 
-TEST(ExecPlugin, IsToldOfTheClusterWhereItAsksForThat) {
+TEST(ExecPlugin, ReceivesTheClusterInfoOnlyOnRequest) {
   ExecPlugin plugin{.api_version = kV1, .cluster_config = R"({"audience":"x"})"};
   KubeConfig config;
   config.server = "https://s";
@@ -80,7 +80,7 @@ TEST(ExecPlugin, IsToldOfTheClusterWhereItAsksForThat) {
                 "certificate-authority-data": "Q0E=", "config": {"audience": "x"}}})"));
 }
 
-TEST(ExecPlugin, WhatIsWrongIsSaid) {
+TEST(ExecPlugin, FailedPluginsAreReportedWithTheReason) {
   ExecPlugin missing = Shell("");
   missing.command = "berth-no-such-plugin";
   missing.install_hint = "install it so";
@@ -113,14 +113,14 @@ TEST(ExecPlugin, WhatIsWrongIsSaid) {
   }
 }
 
-TEST(ExecPlugin, OneThatHangsIsKilledInTime) {
+TEST(ExecPlugin, HangingPluginIsKilledAtTheTimeout) {
   const auto got = RunIt(Shell("sleep 1000 & sleep 1000"), {}, 100ms);
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, ErrorCode::kDeadlineExceeded);
   EXPECT_THAT(got.error().message, HasSubstr("within 100 ms"));
 }
 
-TEST(ExecPlugin, OneUnderWayDoesNotHoldUpTheEnd) {
+TEST(ExecPlugin, DestructorEndsARunningPlugin) {
   std::promise<Result<PluginCredential>> promise;
   auto runner = std::make_unique<PluginRunner>(1h);
   runner->Run(Shell("sleep 1000"), {},

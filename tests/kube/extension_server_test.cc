@@ -84,12 +84,12 @@ TEST(ExtensionApi, RoutesRequestsOfItsSubresources) {
   EXPECT_EQ(api.RouteOf(post).answer->status, 405);
 }
 
-TEST(ExtensionApi, TextThatIsNotUtf8EndsInAnAnswer) {
+TEST(ExtensionApi, TextThatIsNotUtf8IsReplacedInTheAnswer) {
   const net::Response answer = StatusAnswer(403, "Forbidden", "User \"\xff\" cannot");
   EXPECT_EQ(Json::parse(answer.body)["message"], "User \"\uFFFD\" cannot");
 }
 
-TEST(ExtensionApi, ShowsItsDocuments) {
+TEST(ExtensionApi, ServesDiscoveryDocuments) {
   const ExtensionApi api = Echo();
   const auto document = [&api](const std::string& path, const std::string& accept = "") {
     const auto route = api.RouteOf(Get(path, {{"Accept", accept}}));
@@ -197,7 +197,7 @@ class ExtensionServerTest : public ::testing::Test {
   std::unique_ptr<ExtensionServer> server_;
 };
 
-TEST_F(ExtensionServerTest, TheGateDecides) {
+TEST_F(ExtensionServerTest, AccessReviewDecidesEachRequest) {
   struct Row {
     const char* authorization;
     int status;
@@ -221,7 +221,7 @@ TEST_F(ExtensionServerTest, TheGateDecides) {
   EXPECT_EQ(Ask(Get("/apis/things.example")).status, 200) << "documents are for everybody";
 }
 
-TEST_F(ExtensionServerTest, ATrustedProxyNamesTheUser) {
+TEST_F(ExtensionServerTest, TrustedProxyNamesTheUser) {
   const net::TlsIdentity proxy = ClientOf(other_authority_, "front-proxy");
   const net::Headers jane{{"X-Remote-User", "jane"},
                           {"X-Remote-Group", "team"},
@@ -238,7 +238,7 @@ TEST_F(ExtensionServerTest, ATrustedProxyNamesTheUser) {
   EXPECT_EQ(Ask(Get(kItems), &proxy).status, 401) << "no user";
 }
 
-TEST_F(ExtensionServerTest, NobodyElseNamesAUser) {
+TEST_F(ExtensionServerTest, UntrustedClientsNameNoUser) {
   TrustProxy(other_authority_, {"front-proxy"});
   const net::Headers jane{{"X-Remote-User", "jane"}};
   EXPECT_EQ(Ask(Get(kItems, jane)).status, 401) << "without a certificate";
@@ -253,7 +253,7 @@ TEST_F(ExtensionServerTest, NobodyElseNamesAUser) {
   EXPECT_EQ(Ask(Get(kItems, jane), &old).status, 0);
 }
 
-TEST_F(ExtensionServerTest, AConnectionOfTheOldAuthorityEndsWithIt) {
+TEST_F(ExtensionServerTest, ConnectionEndsWithItsClientAuthority) {
   TrustProxy(other_authority_, {"front-proxy"});
   net::ClientOptions options;
   options.base_url = "https://localhost:" + std::to_string(server_->port());
@@ -271,7 +271,7 @@ TEST_F(ExtensionServerTest, AConnectionOfTheOldAuthorityEndsWithIt) {
 }
 
 // Each client of a peer holds its connection open.
-TEST_F(ExtensionServerTest, OnePeerHasAFewConnections) {
+TEST_F(ExtensionServerTest, ConnectionsOfOnePeerAreBounded) {
   std::vector<std::unique_ptr<net::HttpClient>> clients;
   const auto status = [&] {
     net::ClientOptions options;

@@ -177,7 +177,7 @@ TEST_F(HttpTransportTest, SendsTokenAndBodyAndReadsDelay) {
   EXPECT_EQ(events_.Take(), "a log line\n");
 }
 
-TEST_F(HttpTransportTest, WatchEventsComeWhateverTheChunks) {
+TEST_F(HttpTransportTest, WatchEventsAreReadAcrossChunks) {
   const auto watch = Watch("/pods");
   seen_.Take();
   stream_->Write(R"({"type":"ADDED","object":{"a":1}})"
@@ -204,7 +204,7 @@ TEST_F(HttpTransportTest, ErrorEventAndRefusalEndTheWatch) {
   EXPECT_EQ(events_.Take(), "Unavailable");
 }
 
-TEST_F(HttpTransportTest, WatchEventsAreReadWhereTheyArrive) {
+TEST_F(HttpTransportTest, WatchEventsAreDecodedByTheReaderOfTheWatch) {
   WatchCallbacks callbacks;
   callbacks.on_event = [this](const WatchEvent& event) {
     const std::string type = std::to_string(static_cast<int>(event.type));
@@ -244,7 +244,7 @@ TEST_F(HttpTransportTest, LostServerIsUnavailable) {
   EXPECT_EQ(events_.Take(), "Unavailable");
 }
 
-TEST_F(HttpTransportTest, SaysOnWhoseBehalf) {
+TEST_F(HttpTransportTest, SendsImpersonationHeaders) {
   KubeConfig config;
   config.as = {.user = "jane", .uid = "7", .groups = {"a", "b"}, .extra = {{"Ex/ample", {"x"}}}};
   Open(config);
@@ -268,7 +268,7 @@ TEST_F(HttpTransportTest, ATokenThatRotatesIsReadAgainAfterARefusal) {
   EXPECT_EQ(StatusOf("/private"), "200");
 }
 
-TEST_F(HttpTransportTest, APluginGivesTheTokenOnceForAll) {
+TEST_F(HttpTransportTest, PluginRunsOnceForAllRequests) {
   const std::string log = FolderFor("plugin") + "/runs";
   std::filesystem::remove(log);
   KubeConfig config;
@@ -287,7 +287,7 @@ TEST_F(HttpTransportTest, APluginGivesTheTokenOnceForAll) {
   EXPECT_THAT(seen_.Take(), testing::HasSubstr("Bearer secret"));
 }
 
-TEST_F(HttpTransportTest, APluginThatFailsFailsTheRequest) {
+TEST_F(HttpTransportTest, FailedPluginFailsTheRequest) {
   KubeConfig config;
   config.exec = ExecPlugin{.api_version = "client.authentication.k8s.io/v1", .command = "false"};
   Open(config);

@@ -64,7 +64,7 @@ TEST_F(InformerTest, ListsThenFollows) {
   EXPECT_THAT(informer_.ByIndex("topology", ""), IsEmpty());
 }
 
-TEST_F(InformerTest, LateHandlerHearsWhatIsThere) {
+TEST_F(InformerTest, LateHandlerReceivesKnownObjects) {
   Put("a");
   informer_.Start();
   executor_.RunFor(1s);
@@ -73,7 +73,7 @@ TEST_F(InformerTest, LateHandlerHearsWhatIsThere) {
   EXPECT_THAT(late, ElementsAre("a"));
 }
 
-TEST_F(InformerTest, LostWatchGoesOnWhereItStopped) {
+TEST_F(InformerTest, LostWatchResumesWithoutAList) {
   informer_.Start();
   Put("a");
   executor_.RunFor(1s);
@@ -86,7 +86,7 @@ TEST_F(InformerTest, LostWatchGoesOnWhereItStopped) {
   EXPECT_EQ(lists, 1);
 }
 
-TEST_F(InformerTest, ExpiredWatchListsAgainAndFindsWhatWasMissed) {
+TEST_F(InformerTest, ExpiredWatchListsAgainAndReportsMissedChanges) {
   Put("a");
   Put("b");
   informer_.Start();
@@ -102,7 +102,7 @@ TEST_F(InformerTest, ExpiredWatchListsAgainAndFindsWhatWasMissed) {
 }
 
 // Pages that are newer than the watch: events older than a page are ignored.
-TEST_F(InformerTest, AListThatWentOnWithNewerPagesEndsWhereTheStateIs) {
+TEST_F(InformerTest, ListWithNewerPagesReachesTheStateOfTheServer) {
   for (int i = 0; i < 502; ++i) Put("f" + std::to_string(1000 + i));
   bool changed = false;
   informer_.AddHandler({.on_add = [&](const auto& object) {
@@ -140,7 +140,7 @@ TEST_F(InformerTest, FailedListIsTriedAgainWithBackoff) {
   EXPECT_TRUE(informer_.has_synced());
 }
 
-TEST_F(InformerTest, RecreatedObjectIsGoneAndNew) {
+TEST_F(InformerTest, RecreatedObjectIsRemovedAndAdded) {
   Put("a", "x");
   informer_.Start();
   executor_.RunFor(1s);
@@ -164,7 +164,7 @@ TEST_F(InformerTest, UndecodableObjectIsLeftOut) {
   EXPECT_THAT(TakeLog(), IsEmpty());
 }
 
-TEST_F(InformerTest, WhatIsKnownStaysWhileTheObjectCannotBeDecoded) {
+TEST_F(InformerTest, LastDecodedObjectStaysWhileDecodingFails) {
   Put("a", "x");
   Put("b");
   informer_.Start();
@@ -185,7 +185,7 @@ TEST_F(InformerTest, WhatIsKnownStaysWhileTheObjectCannotBeDecoded) {
   EXPECT_THAT(TakeLog(), ElementsAre("~a:x>y", "~b:>y"));
 }
 
-TEST_F(InformerTest, AnUndecodableObjectGoesWhenItIsDeleted) {
+TEST_F(InformerTest, UndecodableObjectIsRemovedWhenItIsDeleted) {
   for (const char* name : {"a", "b", "c", "d"}) Put(name);
   informer_.Start();
   executor_.RunFor(1s);
@@ -209,7 +209,7 @@ TEST_F(InformerTest, AnUndecodableObjectGoesWhenItIsDeleted) {
   EXPECT_THAT(TakeLog(), ElementsAre("+c"));
 }
 
-TEST_F(InformerTest, WhyAnObjectCannotBeDecodedIsLoggedOnce) {
+TEST_F(InformerTest, DecodingFailureIsLoggedOncePerReason) {
   Put("a");
   const auto logged = [this](const std::function<void()>& happen) {
     ::testing::internal::CaptureStderr();
@@ -236,7 +236,7 @@ TEST_F(InformerTest, WhyAnObjectCannotBeDecodedIsLoggedOnce) {
   }));
 }
 
-TEST_F(InformerTest, IngestedWriteIsSeenAtOnceAndOnce) {
+TEST_F(InformerTest, IngestedWriteIsReportedAtOnceAndOnlyOnce) {
   Put("a", "x");
   informer_.Start();
   executor_.RunFor(1s);

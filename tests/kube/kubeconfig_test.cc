@@ -33,7 +33,7 @@ contexts:
   context: {cluster: c, user: certificate}
 )";
 
-TEST(KubeConfig, CurrentContextOrTheNamedOne) {
+TEST(KubeConfig, ReadsTheCurrentOrTheNamedContext) {
   const auto one = ParseKubeConfig(kConfig, "", "");
   ASSERT_TRUE(one) << one.error().message;
   EXPECT_EQ(one->server, "https://127.0.0.1:6443");
@@ -71,7 +71,7 @@ struct KubeconfigRow {
   const char* message;
 };
 
-TEST(KubeConfig, WhatIsWrongIsSaid) {
+TEST(KubeConfig, WrongConfigsAreRefusedWithTheReason) {
   const std::string tail = "contexts: [{name: x, context: {cluster: c, user: u}}]\n";
   const std::vector<KubeconfigRow> rows = {
       {"NotYaml", "a: [", "yaml"},
@@ -168,7 +168,7 @@ contexts: [{name: x, context: {cluster: c, user: u}}])",
 }
 
 // kubectl does the same: the first file with an entry of a name wins.
-TEST(KubeConfig, FilesOfTheVariableAreMerged) {
+TEST(KubeConfig, FilesOfTheKubeconfigVariableAreMerged) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / "berth_kubeconfig_merge";
   std::filesystem::create_directories(folder / "two");

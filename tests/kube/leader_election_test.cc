@@ -24,7 +24,7 @@ class LeaderElectionTest : public KubeTest {
   std::vector<std::string> log_;
 };
 
-TEST_F(LeaderElectionTest, OneLeadsAndTheOtherTakesOver) {
+TEST_F(LeaderElectionTest, SecondCandidateLeadsAfterTheFirstEnds) {
   auto a = Make("a");
   auto bb = Make("bb");
   a->Start();
@@ -42,7 +42,7 @@ TEST_F(LeaderElectionTest, OneLeadsAndTheOtherTakesOver) {
   EXPECT_EQ(api_.Find(kLeasePath)->at("spec").at("leaseTransitions"), 1);
 }
 
-TEST_F(LeaderElectionTest, AKilledLeaderIsReplacedTwoSecondsAfterItsLease) {
+TEST_F(LeaderElectionTest, KilledLeaderIsReplacedTwoSecondsAfterItsLease) {
   for (Duration lived = 3s; lived < 8s; lived += 130ms) {
     auto a = Make("a");
     a->Start();
@@ -59,7 +59,7 @@ TEST_F(LeaderElectionTest, AKilledLeaderIsReplacedTwoSecondsAfterItsLease) {
   }
 }
 
-TEST_F(LeaderElectionTest, WhatAPredecessorHeldIsTakenAtOnce) {
+TEST_F(LeaderElectionTest, LeaseOfAPredecessorIsTakenAtOnce) {
   auto killed = Make("up_1");
   killed->Start();
   executor_.RunFor(3s);
@@ -78,7 +78,7 @@ TEST_F(LeaderElectionTest, WhatAPredecessorHeldIsTakenAtOnce) {
   EXPECT_FALSE(other->is_leader());
 }
 
-TEST_F(LeaderElectionTest, ReleaseHandsOverAtOnce) {
+TEST_F(LeaderElectionTest, ReleasedLeaseIsTakenAtOnce) {
   auto a = Make("a");
   auto bb = Make("bb");
   a->Start();
@@ -102,7 +102,7 @@ TEST_F(LeaderElectionTest, LeaderThatCannotRenewStopsBeforeAnotherMayStart) {
   EXPECT_LE(clock_.SteadyNow() - cut, 13s);
 }
 
-TEST_F(LeaderElectionTest, LeaderWhoseRequestsHangStopsAllTheSame) {
+TEST_F(LeaderElectionTest, LeaderWithHangingRequestsStops) {
   auto a = Make("a");
   a->Start();
   executor_.RunFor(5s);
@@ -113,7 +113,7 @@ TEST_F(LeaderElectionTest, LeaderWhoseRequestsHangStopsAllTheSame) {
   EXPECT_LE(clock_.SteadyNow() - cut, 12s);
 }
 
-TEST_F(LeaderElectionTest, ARenewalCountsFromWhenItWasAskedFor) {
+TEST_F(LeaderElectionTest, RenewalCountsFromTheTimeOfItsRequest) {
   auto a = Make("a");
   a->Start();
   executor_.RunFor(5s);
@@ -122,7 +122,7 @@ TEST_F(LeaderElectionTest, ARenewalCountsFromWhenItWasAskedFor) {
   EXPECT_FALSE(a->is_leader());
 }
 
-TEST_F(LeaderElectionTest, ALeaseThatWasGrantedTooLateIsNotUsed) {
+TEST_F(LeaderElectionTest, LeaseGrantedTooLateIsNotUsed) {
   auto a = Make("a");
   api_.set_latency(11s);
   a->Start();
@@ -133,7 +133,7 @@ TEST_F(LeaderElectionTest, ALeaseThatWasGrantedTooLateIsNotUsed) {
   EXPECT_TRUE(a->is_leader());
 }
 
-TEST_F(LeaderElectionTest, ReleaseLeavesAloneWhatAnotherHasTaken) {
+TEST_F(LeaderElectionTest, ReleaseKeepsALeaseThatAnotherHolds) {
   auto a = Make("a");
   a->Start();
   executor_.RunFor(1500ms);
@@ -146,7 +146,7 @@ TEST_F(LeaderElectionTest, ReleaseLeavesAloneWhatAnotherHasTaken) {
   EXPECT_EQ(api_.Find(kLeasePath)->at("spec").at("holderIdentity"), "bb");
 }
 
-TEST_F(LeaderElectionTest, ADeletedLeaseIsTakenWhenItsRecordHasRunOut) {
+TEST_F(LeaderElectionTest, DeletedLeaseIsTakenAfterItsDuration) {
   auto a = Make("a");
   auto bb = Make("bb");
   a->Start();
@@ -166,7 +166,7 @@ TEST_F(LeaderElectionTest, ADeletedLeaseIsTakenWhenItsRecordHasRunOut) {
   EXPECT_TRUE(bb->is_leader());
 }
 
-TEST_F(LeaderElectionTest, ALeaderThatWasFrozenWhileAnotherLedStopsForGood) {
+TEST_F(LeaderElectionTest, FrozenLeaderStopsForGoodAfterAnotherLed) {
   auto a = Make("a");
   a->Start();
   executor_.RunFor(1500ms);
@@ -180,7 +180,7 @@ TEST_F(LeaderElectionTest, ALeaderThatWasFrozenWhileAnotherLedStopsForGood) {
   EXPECT_EQ(log_, (std::vector<std::string>{"a leads", "a stopped"}));
 }
 
-TEST_F(LeaderElectionTest, JumpingWallClockChangesNothing) {
+TEST_F(LeaderElectionTest, JumpsOfTheWallClockChangeNoLeader) {
   auto a = Make("a");
   auto bb = Make("bb");
   a->Start();

@@ -39,7 +39,7 @@ TEST_F(LeaderFenceTest, AWriteInsideTheLeaseIsSent) {
   EXPECT_TRUE(Exists("a"));
 }
 
-TEST_F(LeaderFenceTest, AFrozenProcessWritesNothingWhenItGoesOn) {
+TEST_F(LeaderFenceTest, FrozenProcessWritesNothingAfterItsLease) {
   clock_.Advance(10s);  // nothing ran meanwhile: the elector has not heard of the loss
   const Result<JsonPtr> created = CreateFlavor("a");
   ASSERT_FALSE(created);
@@ -48,7 +48,7 @@ TEST_F(LeaderFenceTest, AFrozenProcessWritesNothingWhenItGoesOn) {
   EXPECT_FALSE(Exists("a"));
 }
 
-TEST_F(LeaderFenceTest, AWriteIsGivenUpWhereTheLeaseEnds) {
+TEST_F(LeaderFenceTest, WriteIsAbandonedAtTheEndOfTheLease) {
   api_.set_latency(40s);
   const SteadyTime start = clock_.SteadyNow();
   const Result<JsonPtr> created = CreateFlavor("a");
@@ -74,7 +74,7 @@ TEST_F(LeaderFenceTest, ARepeatedWriteIsCheckedAgain) {
   EXPECT_FALSE(Exists("a"));
 }
 
-TEST_F(LeaderFenceTest, ReadsAndReviewsPass) {
+TEST_F(LeaderFenceTest, ReadsAndReviewsNeedNoLease) {
   window_ = {};
   EXPECT_TRUE(
       Await<ObjectList>([&](auto done) { fenced_.List(kFlavorKind, "", {}, std::move(done)); }));
@@ -111,7 +111,7 @@ TEST_F(LeaderFenceTest, ClosingWaitsForOpenWrites) {
   EXPECT_FALSE(Exists("b"));
 }
 
-TEST_F(LeaderFenceTest, TheElectorGivesTheWindow) {
+TEST_F(LeaderFenceTest, ElectorProvidesTheWriteWindow) {
   LeaderElector elector(
       client_, clock_, {.identity = "a"}, [] {}, [] {});
   EXPECT_EQ(elector.write_window().begin_before, SteadyTime{});

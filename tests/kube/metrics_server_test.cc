@@ -62,7 +62,7 @@ class MetricsServerTest : public ::testing::Test {
   std::unique_ptr<net::HttpServer> server_;
 };
 
-TEST_F(MetricsServerTest, TheGateDecides) {
+TEST_F(MetricsServerTest, AccessReviewDecidesEachRequest) {
   StartWith(AnswerByToken);
   struct Row {
     const char* authorization;
@@ -95,14 +95,14 @@ TEST_F(MetricsServerTest, TheGateDecides) {
   EXPECT_EQ(Ask("Bearer may", "GET", "/").status, 404);
 }
 
-TEST_F(MetricsServerTest, WithoutAGateEverybodyReads) {
+TEST_F(MetricsServerTest, MetricsWithoutAccessReviewAreOpen) {
   StartWith(nullptr);
   EXPECT_THAT(Ask("").body, HasSubstr("berth_ledger_bytes 42"));
   EXPECT_EQ(Ask("", "GET", "/metrics?x=y").status, 200);
   EXPECT_EQ(Ask("", "GET", "/healthz").status, 404);
 }
 
-TEST_F(MetricsServerTest, AnotherPageHasItsOwnRight) {
+TEST_F(MetricsServerTest, EachPageHasItsOwnRight) {
   StartWith(AnswerByToken);
   EXPECT_EQ(Ask("Bearer may", "GET", "/shadow").status, 403);
   const net::Response shown = Ask("Bearer shadow", "GET", "/shadow?pretty");

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(Metrics, SeriesAppearAndGoWithTheirObject) {
+TEST(Metrics, SeriesAreRemovedWithTheirObject) {
   Metrics metrics;
   metrics.Increment("kueue_evicted_workloads_total", {{"cluster_queue", "a"}}, 2);
   metrics.SetGauge("kueue_pending_workloads", {{"cluster_queue", "a"}, {"status", "active"}}, 3);
@@ -47,7 +47,7 @@ TEST(Metrics, GaugesKeepTheirValuesUnderOtherLabels) {
 }
 
 // The shares are those of three queues with 9 units to lend, as their controller computes them.
-TEST(Metrics, NumbersReadBackAsTheSameNumber) {
+TEST(Metrics, WrittenNumbersReadBackExactly) {
   Metrics metrics;
   metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "a"}}, 2000.0 / 9);
   metrics.SetGauge("kueue_cohort_weighted_share", {{"q", "b"}}, 3000.0 / 7);
@@ -69,7 +69,7 @@ TEST(Metrics, NumbersReadBackAsTheSameNumber) {
   EXPECT_THAT(text, HasSubstr("kueue_cohort_weighted_share{q=\"h\"} NaN\n"));
 }
 
-TEST(Metrics, TheTextOfAllTypes) {
+TEST(Metrics, TextHasEveryMetricType) {
   Metrics metrics;
   metrics.SetCommonLabels({{"replica_role", "leader"}});
   metrics.Increment("berth_refused_workload_writes_total", {}, 2);

@@ -73,7 +73,7 @@ class ObjectStoreTest : public ::testing::Test {
 using Hashes = ::testing::Types<std::hash<std::string>, MeetingHash>;
 TYPED_TEST_SUITE(ObjectStoreTest, Hashes);
 
-TYPED_TEST(ObjectStoreTest, SaysWhatAMapSays) {
+TYPED_TEST(ObjectStoreTest, AgreesWithAMap) {
   auto& store = this->store_;
   auto& model = this->model_;
   Random random(11);
@@ -97,7 +97,7 @@ TYPED_TEST(ObjectStoreTest, SaysWhatAMapSays) {
   }
 }
 
-TYPED_TEST(ObjectStoreTest, AnIndexThatComesLateFindsWhatIsThere) {
+TYPED_TEST(ObjectStoreTest, LateIndexHasTheStoredObjects) {
   auto& store = this->store_;
   for (const char* name : {"a", "b", "c", "d"}) {
     store.Put(Make("space", name, name < std::string("c") ? "red" : "blue", "1"));

@@ -8,7 +8,7 @@
 namespace berth::kube {
 namespace {
 
-TEST(Proxy, ByEnvironmentAndCluster) {
+TEST(Proxy, ProxyFollowsTheClusterAndTheEnvironment) {
   struct Row {
     const char* server;
     const char* configured;

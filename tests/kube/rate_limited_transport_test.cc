@@ -38,7 +38,7 @@ class RateLimitTest : public KubeTest {
   std::vector<std::string> answers_;
 };
 
-TEST_F(RateLimitTest, ABurstGoesAtOnceAndTheRestInTurn) {
+TEST_F(RateLimitTest, BurstIsSentAtOnceAndTheRestAtTheRate) {
   Limit({.per_second = 2, .burst = 3});
   for (const char* name : {"a", "b", "c", "d", "e"}) Send(name);
   executor_.RunFor(400ms);
@@ -49,7 +49,7 @@ TEST_F(RateLimitTest, ABurstGoesAtOnceAndTheRestInTurn) {
                                                 "e answered after 1000 ms"}));
 }
 
-TEST_F(RateLimitTest, TurnsThatNobodyTookAreKeptUpToTheBurst) {
+TEST_F(RateLimitTest, UnusedTurnsAccumulateUpToTheBurst) {
   Limit({.per_second = 10, .burst = 2});
   Send("a");
   executor_.RunFor(60s);
@@ -60,7 +60,7 @@ TEST_F(RateLimitTest, TurnsThatNobodyTookAreKeptUpToTheBurst) {
   EXPECT_EQ(answers_.back(), "d answered after 100 ms");
 }
 
-TEST_F(RateLimitTest, WhoseTurnIsTooLateFailsAndTakesNone) {
+TEST_F(RateLimitTest, RequestFailsAtOnceWhenItsTurnIsAfterItsTimeout) {
   Limit({.per_second = 1, .burst = 1});
   Send("a");
   Send("b", 500ms);
@@ -70,7 +70,7 @@ TEST_F(RateLimitTest, WhoseTurnIsTooLateFailsAndTakesNone) {
                                                 "c answered after 1000 ms"}));
 }
 
-TEST_F(RateLimitTest, WatchesWaitToo) {
+TEST_F(RateLimitTest, WatchesWaitForTheirTurn) {
   Limit({.per_second = 1, .burst = 1});
   Send("a");
   std::vector<std::string> seen;
@@ -94,7 +94,7 @@ TEST_F(RateLimitTest, WatchesWaitToo) {
   EXPECT_EQ(seen, (std::vector<std::string>{"event", "end"}));
 }
 
-TEST_F(RateLimitTest, ATransportThatIsGoneSendsNothing) {
+TEST_F(RateLimitTest, DestroyedTransportSendsNothing) {
   Limit({.per_second = 1, .burst = 1});
   Send("a");
   Send("b");

@@ -69,7 +69,7 @@ class ReflectorTest : public ScriptedTest {
                        Callbacks()};
 };
 
-TEST_F(ReflectorTest, PagesThatAreTooOldTogetherAreTakenInOneRequestAfterAPause) {
+TEST_F(ReflectorTest, ExpiredPagesAreReplacedByOneWholeListAfterAPause) {
   forgets_ = Forgets::kFirstPages;
   reflector_.Start();
   executor_.RunFor(5s);
@@ -82,7 +82,7 @@ TEST_F(ReflectorTest, PagesThatAreTooOldTogetherAreTakenInOneRequestAfterAPause)
   EXPECT_THAT(TakeHeard(), ElementsAre("new"));
 }
 
-TEST_F(ReflectorTest, ListsThatAreAlwaysTooOldComeInBothWaysAndLessAndLess) {
+TEST_F(ReflectorTest, ExpiredListsAlternateFormsAndBackOff) {
   forgets_ = Forgets::kAll;
   reflector_.Start();
   executor_.RunFor(100s);
@@ -112,7 +112,7 @@ TEST_F(ReflectorTest, ListsThatAreAlwaysTooOldComeInBothWaysAndLessAndLess) {
   EXPECT_THAT(TakeQueries(), IsEmpty());
 }
 
-TEST_F(ReflectorTest, AWholeListThatFailsIsFollowedByPages) {
+TEST_F(ReflectorTest, FailedWholeListIsFollowedByPages) {
   forgets_ = Forgets::kFirstPages;
   reflector_.Start();
   executor_.RunUntil([&] { return !errors_.empty(); });
@@ -124,7 +124,7 @@ TEST_F(ReflectorTest, AWholeListThatFailsIsFollowedByPages) {
 }
 
 // A watch has shown that the list was fresh: a later expiry is not the list's fault.
-TEST_F(ReflectorTest, AWatchThatExpiresLaterListsAgainAtOnceAndInPages) {
+TEST_F(ReflectorTest, LaterExpiryOfAWatchListsAgainAtOnceInPages) {
   reflector_.Start();
   executor_.RunFor(1s);
   for (const Status& end : {OkStatus(), Status(Error{ErrorCode::kDeadlineExceeded, "silence"})}) {
@@ -149,7 +149,7 @@ TEST_F(ReflectorTest, AWatchThatExpiresLaterListsAgainAtOnceAndInPages) {
 }
 
 // kube-apiserver refuses watches of a kind while it takes a change of its definition.
-TEST_F(ReflectorTest, AListThatExpiresWhileItsWatchIsRefusedIsRepeatedAtOnce) {
+TEST_F(ReflectorTest, ListIsRepeatedAtOnceWhenItExpiresBeforeItsWatch) {
   api_.RefuseWatches(Error{ErrorCode::kTooManyRequests, "storage is (re)initializing"});
   reflector_.Start();
   executor_.RunUntil([&] { return errors_.size() == 3; });
@@ -169,7 +169,7 @@ TEST_F(ReflectorTest, AListThatExpiresWhileItsWatchIsRefusedIsRepeatedAtOnce) {
 }
 
 // A server without bookmarks ends the watches of a quiet kind each few minutes.
-TEST_F(ReflectorTest, AQuietWatchThatEndsIsRenewedAtOnce) {
+TEST_F(ReflectorTest, QuietWatchThatEndsIsRenewedAtOnce) {
   reflector_.Start();
   executor_.RunFor(1s);
   for (int lifetime = 0; lifetime < 8; ++lifetime) {
@@ -224,14 +224,14 @@ class CatchUpTest : public ReflectorTest {
   }
 };
 
-TEST_F(CatchUpTest, WhatTheWatchHasToldIsNotListedAgain) {
+TEST_F(CatchUpTest, CollectionKnownFromTheWatchIsNotListedAgain) {
   api_.Put(kFlavors, Named("f2"));
   executor_.RunFor(1s);
   EXPECT_LT(CatchUp(), 1s);
   EXPECT_THAT(TakeQueries(), ElementsAre("limit=1"));
 }
 
-TEST_F(CatchUpTest, AQuietCollectionIsListedAgain) {
+TEST_F(CatchUpTest, QuietCollectionIsListedAgain) {
   WriteElsewhere();
   EXPECT_LT(CatchUp(), 2s);
   EXPECT_THAT(TakeQueries(), ElementsAre("limit=1", "limit=500"));
@@ -241,7 +241,7 @@ TEST_F(CatchUpTest, AQuietCollectionIsListedAgain) {
 }
 
 // The next attempt of the watch would be half a minute away.
-TEST_F(CatchUpTest, ABrokenWatchIsNotWaitedFor) {
+TEST_F(CatchUpTest, CatchUpDoesNotWaitForABrokenWatch) {
   api_.RefuseWatches(Error{ErrorCode::kUnavailable, "no"});
   api_.DropWatches(Error{ErrorCode::kUnavailable, "no"});
   executor_.RunFor(3min);
@@ -255,12 +255,12 @@ TEST_F(CatchUpTest, ABrokenWatchIsNotWaitedFor) {
   EXPECT_THAT(TakeHeard(), ElementsAre("f3")) << "one watch is open";
 }
 
-TEST_F(CatchUpTest, AnErrorIsTriedAgain) {
+TEST_F(CatchUpTest, FailedListIsRetried) {
   api_.FailNext("GET " + std::string(kFlavors), 503);
   EXPECT_LT(CatchUp(), 3s);
 }
 
-TEST_F(CatchUpTest, ACollectionThatTheServerNoLongerListsIsNotWaitedFor) {
+TEST_F(CatchUpTest, CatchUpDoesNotWaitForAForbiddenCollection) {
   api_.FailNext("GET " + std::string(kFlavors), 403);
   EXPECT_LT(CatchUp(), 1s);
 }

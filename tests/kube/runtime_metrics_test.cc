@@ -32,7 +32,7 @@ class RuntimeMetricsTest : public ScriptedTest {
   RuntimeStats stats_{clock_};
 };
 
-TEST_F(RuntimeMetricsTest, ControllersAndTheirQueues) {
+TEST_F(RuntimeMetricsTest, MetricsOfControllersAndTheirQueuesAreExposed) {
   OpenReconciler reconciler;
   Manager manager(client_, executor_, &stats_);
   Controller& controller = manager.AddController(reconciler, {.max_concurrent = 1});
@@ -79,7 +79,7 @@ TEST_F(RuntimeMetricsTest, ControllersAndTheirQueues) {
   EXPECT_THAT(text, HasSubstr("controller_runtime_active_workers{controller=\"job\"} 0\n"));
 }
 
-TEST_F(RuntimeMetricsTest, RequestsByCodeAndMethod) {
+TEST_F(RuntimeMetricsTest, RequestsAreCountedByCodeAndMethod) {
   api_.Put("/api/v1/namespaces", Named("a"));
   const auto counting = CountAnswers(
       api_, [this](const auto& method, const auto& code) { stats_.OnRequest(method, code); });
@@ -107,7 +107,7 @@ TEST_F(RuntimeMetricsTest, RequestsByCodeAndMethod) {
   EXPECT_THAT(text, HasSubstr(count("<error>") + "1\n"));
 }
 
-TEST_F(RuntimeMetricsTest, TheProcessAndItsLease) {
+TEST_F(RuntimeMetricsTest, MetricsOfTheProcessAndItsLeaseAreExposed) {
   const std::string text = Text(true);
   EXPECT_THAT(text, HasSubstr("leader_election_master_status{name=\"kueue\"} 1\n"));
   EXPECT_THAT(Text(false), HasSubstr("leader_election_master_status{name=\"kueue\"} 0\n"));

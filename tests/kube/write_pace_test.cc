@@ -47,7 +47,7 @@ TEST_F(WritePaceTest, TheRateFallsWhileAnswersAreSlowAndRecovers) {
   EXPECT_GT(pace_.rate(), WritePace::kSlowest);
 }
 
-TEST_F(WritePaceTest, AServerThatIsAlwaysSlowIsNoBusyServer) {
+TEST_F(WritePaceTest, ServerThatIsAlwaysSlowKeepsItsRate) {
   Answer(10s, 80ms);
   EXPECT_GT(pace_.rate(), WritePace::kFastest / 4);
 }
@@ -66,7 +66,7 @@ TEST_F(WritePaceTest, CommentaryLeavesRoomForFacts) {
   EXPECT_GE(Begun(Rank::kFact, 1ms), WritePace::kBurst / 2 - 2);
 }
 
-TEST_F(WritePaceTest, CommentaryHasItsTurnAllTheSame) {
+TEST_F(WritePaceTest, CommentaryHasItsShareBesideFacts) {
   Answer(10s, 2ms);
   Answer(5s, 200ms);
   Begun(Rank::kFact, 5s);  // takes all
@@ -81,14 +81,14 @@ TEST_F(WritePaceTest, CommentaryHasItsTurnAllTheSame) {
   EXPECT_GE(commentary, 8);
 }
 
-TEST_F(WritePaceTest, WhatIsGivenBackMayBeTakenAgain) {
+TEST_F(WritePaceTest, ReturnedTurnMayBeTakenAgain) {
   while (pace_.Take(now_, Rank::kFact) == Duration::zero()) {
   }
   pace_.GiveBack();
   EXPECT_EQ(pace_.Take(now_, Rank::kFact), Duration::zero());
 }
 
-TEST_F(WritePaceTest, WhatIsGivenBackKeepsItsTurn) {
+TEST_F(WritePaceTest, ReturnedCommentaryTurnStaysDue) {
   now_ += 2s;
   EXPECT_TRUE(pace_.CommentaryIsDue(now_));
   EXPECT_EQ(pace_.Take(now_, Rank::kCommentary), Duration::zero());
@@ -96,7 +96,7 @@ TEST_F(WritePaceTest, WhatIsGivenBackKeepsItsTurn) {
   EXPECT_TRUE(pace_.CommentaryIsDue(now_));
 }
 
-TEST_F(WritePaceTest, TheWaitEndsWhereTheWriteMayBegin) {
+TEST_F(WritePaceTest, WaitEndsWhenTheWriteMayBegin) {
   Duration wait{};
   while ((wait = pace_.Take(now_, Rank::kFact)) == Duration::zero()) {
   }

@@ -43,7 +43,7 @@ CapacityHistory Made(const std::vector<CapacityRecord>& requests,
                              [](const std::string& reason) { return reason == "NoMachine"; });
 }
 
-TEST(CapacityHistoryTest, TellsOutcomesAndWaitsOfEachPart) {
+TEST(CapacityHistoryTest, CountsOutcomesAndWaitsOfEachPart) {
   const CapacityHistory history =
       Made({Granted(Asked("a", 1000), 1010), Granted(Asked("b", 1000), 1090),
             Granted(Asked("c", 900), 1150), Refused(Asked("d", 1110), 1120, "NoMachine"),
@@ -83,7 +83,7 @@ TEST(CapacityHistoryTest, CountsRequestsAndTheirOutcomesByHourOfTheDay) {
   EXPECT_EQ(history.classes[0].hours, expected);
 }
 
-TEST(CapacityHistoryTest, AShapeIsThatOfTheTurnThatAsked) {
+TEST(CapacityHistoryTest, ShapeIsThatOfTheAttemptThatRequested) {
   std::vector<AttemptRecord> turns{Admitted("a", 900, 910, 1), Admitted("a", 1000, 1010, 2)};
   turns[1].resources = {{"t4", "berth.dev/gpus", 1'333'333}, {"t4", "nvidia.com/gpu", 4}};
   AttemptRecord plain = Admitted("b", 900, 910);
@@ -96,7 +96,7 @@ TEST(CapacityHistoryTest, AShapeIsThatOfTheTurnThatAsked) {
   EXPECT_THAT(shapes, ElementsAre("4 nvidia.com/gpu of t4", "", "1.5 cpu of spot"));
 }
 
-TEST(CapacityHistoryTest, NodesAreTheMeanOfWhatStood) {
+TEST(CapacityHistoryTest, NodesOfAPoolAreTheMeanOfEachPart) {
   const auto node = [](const char* id, const char* pool, Seconds from, Seconds until) {
     return NodeTimeRecord{.id = id, .pool = pool, .from = from, .until = until};
   };
@@ -109,7 +109,7 @@ TEST(CapacityHistoryTest, NodesAreTheMeanOfWhatStood) {
   EXPECT_THAT(history.pools[1].nodes, ElementsAre(DoubleNear(0, 1e-9), DoubleNear(0.1, 1e-9)));
 }
 
-TEST(CapacityHistoryTest, TheMostAskedForAreTold) {
+TEST(CapacityHistoryTest, KeepsTheMostRequestedClassesAndCountsTheRest) {
   std::vector<CapacityRecord> requests;
   for (int i = 0; i < 20; ++i) {
     for (int j = 0; j <= i; ++j) {

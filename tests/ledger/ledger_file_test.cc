@@ -66,7 +66,7 @@ class LedgerFileTest : public ::testing::Test {
   std::string path_ = folder_.File("ledger.db");
 };
 
-TEST_F(LedgerFileTest, ALifeIsOneRow) {
+TEST_F(LedgerFileTest, RecordsOfOneAttemptBecomeOneRow) {
   LedgerFile file = Open();
   AttemptRecord last = Ended(Admitted("a", 1000, 1100), 1500, kSucceeded, "Succeeded");
   last.started = 1110;
@@ -77,7 +77,7 @@ TEST_F(LedgerFileTest, ALifeIsOneRow) {
   EXPECT_THAT(Read(), ElementsAre(last));
 }
 
-TEST_F(LedgerFileTest, ASecondTimeChangesNothing) {
+TEST_F(LedgerFileTest, RepeatedRecordsChangeNothing) {
   const AttemptRecord ended = Ended(Admitted("a", 1000, 1100), 1500, kFailed, "Failed");
   const std::vector<Record> records{Pending("a"), Admitted("a", 1000, 1100), ended, Pending("b")};
   {
@@ -112,14 +112,14 @@ TEST_F(LedgerFileTest, AnEvictedWorkloadKeepsItsReservationInTheRow) {
   EXPECT_EQ(rows[1].outcome, "");
 }
 
-TEST_F(LedgerFileTest, AnOutcomeIsStatedOnce) {
+TEST_F(LedgerFileTest, FirstOutcomeOfAnAttemptStays) {
   LedgerFile file = Open();
   const AttemptRecord first = Ended(Admitted("a", 1000, 1100), 1400, kPreempted);
   Write(file, {first, Ended(Admitted("a", 1000, 1100), 1500, kSucceeded)});
   EXPECT_THAT(Read(), ElementsAre(first));
 }
 
-TEST_F(LedgerFileTest, TheFirstCauseCountsFromTheQueueing) {
+TEST_F(LedgerFileTest, FirstWaitBeginsWithTheQueueing) {
   LedgerFile file = Open();
   AttemptRecord seen_late = Pending("a", 1000);
   seen_late.waits = {{1030, "WaitingForQuota"}};
@@ -127,7 +127,7 @@ TEST_F(LedgerFileTest, TheFirstCauseCountsFromTheQueueing) {
   EXPECT_THAT(Read()[0].waits, ElementsAre(Wait{1000, "WaitingForQuota"}));
 }
 
-TEST_F(LedgerFileTest, CausesOfOneAttemptAreBounded) {
+TEST_F(LedgerFileTest, WaitsOfOneAttemptAreBounded) {
   LedgerFile file = Open();
   std::vector<Record> records;
   for (Seconds i = 0; i < 2 * kMaxWaits; ++i) {
@@ -149,7 +149,7 @@ TEST_F(LedgerFileTest, ASecondEvictionOfOneReservationIsNoAttempt) {
   EXPECT_THAT(Read(), ElementsAre(first));
 }
 
-TEST_F(LedgerFileTest, GoneWorkloadsEndAsDeleted) {
+TEST_F(LedgerFileTest, MissingWorkloadsEndAsDeleted) {
   LedgerFile file = Open();
   Write(file, {Pending("a"), Admitted("b", 1000, 1100), Pending("c")}, 2000);
   Write(file, {DeletedRecord{"a", 2500}}, 2600);
@@ -163,7 +163,7 @@ TEST_F(LedgerFileTest, GoneWorkloadsEndAsDeleted) {
   EXPECT_EQ(rows[2].outcome, "");
 }
 
-TEST_F(LedgerFileTest, GoneRequestsEndAsDeleted) {
+TEST_F(LedgerFileTest, MissingRequestsForCapacityEndAsDeleted) {
   LedgerFile file = Open();
   CapacityRecord waiting{.uid = "r", .namespace_name = "team-a", .name = "r", .created = 1000};
   CapacityRecord gone = waiting;
@@ -181,7 +181,7 @@ TEST_F(LedgerFileTest, GoneRequestsEndAsDeleted) {
   EXPECT_THAT(*reader->Requests({}), ::testing::UnorderedElementsAre(waiting, gone, ended));
 }
 
-TEST_F(LedgerFileTest, RequestsForCapacity) {
+TEST_F(LedgerFileTest, RecordsOfARequestForCapacityBecomeOneRow) {
   LedgerFile file = Open();
   CapacityRecord request{.uid = "r",
                          .namespace_name = "team-a",
@@ -221,7 +221,7 @@ TEST_F(LedgerFileTest, FiltersSelectByTimeNamespaceOwnerAndQueue) {
   EXPECT_THAT(Names({.queue = "main"}), ElementsAre("a", "b", "c"));
 }
 
-TEST_F(LedgerFileTest, OldRowsGo) {
+TEST_F(LedgerFileTest, TrimDeletesOldEndedRowsForGood) {
   constexpr Seconds kDay = 86'400;
   LedgerFile file = Open({.age = std::chrono::days(2)});
   Write(file, {Ended(Admitted("old", 1000, 1100), 1500, kSucceeded), Pending("open"),
@@ -238,7 +238,7 @@ TEST_F(LedgerFileTest, OldRowsGo) {
   EXPECT_THAT(Names({}), ElementsAre("open", "new"));
 }
 
-TEST_F(LedgerFileTest, TheSizeIsBounded) {
+TEST_F(LedgerFileTest, TrimDeletesTheOldestEndedRowsAboveTheSize) {
   constexpr std::int64_t kBytes = 512 * 1024;
   LedgerFile file = Open({.bytes = kBytes});
   std::vector<Record> records{Pending("open")};
@@ -267,7 +267,7 @@ TEST_F(LedgerFileTest, OpenRowsBeyondTheSizeAreRefused) {
   EXPECT_EQ(count.changed, 1);
 }
 
-TEST_F(LedgerFileTest, OnlyTheOwnerMayRead) {
+TEST_F(LedgerFileTest, FilesAreReadableByTheirOwnerAlone) {
   LedgerFile file = Open();
   Write(file, {Pending("a")});
   for (const char* part : {"", "-wal", "-shm"}) {
@@ -301,7 +301,7 @@ TEST_F(LedgerFileTest, ForeignDatabasesAreRefusedAndKept) {
   Execute("INSERT INTO mine VALUES(1)");
 }
 
-TEST_F(LedgerFileTest, ADamagedFileIsSetAside) {
+TEST_F(LedgerFileTest, DamagedFileIsRenamedAndReplaced) {
   std::ofstream(path_) << std::string(9000, 'x');
   LedgerFile file = Open();
   EXPECT_THAT(file.damage(), HasSubstr(path_ + ".damaged"));
@@ -310,7 +310,7 @@ TEST_F(LedgerFileTest, ADamagedFileIsSetAside) {
   EXPECT_THAT(Names({}), ElementsAre("a"));
 }
 
-TEST_F(LedgerFileTest, DamageInsideIsFound) {
+TEST_F(LedgerFileTest, DamageInsideTheFileIsFound) {
   {
     LedgerFile file = Open();
     std::vector<Record> records;

@@ -58,7 +58,7 @@ class LedgerTest : public ::testing::Test {
   FaultyClock clock_;
 };
 
-TEST_F(LedgerTest, TheEndWritesWhatIsQueued) {
+TEST_F(LedgerTest, DestructorWritesQueuedRecords) {
   {
     const auto ledger = Open();
     ledger->Append(Pending("a"));
@@ -83,7 +83,7 @@ TEST_F(LedgerTest, ACrashLosesOnlyWhatWasNotFlushed) {
   EXPECT_THAT(Uids(), ElementsAre("a", "b"));  // read while the ledger is open
 }
 
-TEST_F(LedgerTest, AFullQueueDropsAndCounts) {
+TEST_F(LedgerTest, FullQueueDropsAndCountsRecords) {
   const auto ledger = Open(2);
   for (const char* uid : {"a", "b", "c", "d"}) ledger->Append(Pending(uid));
   ledger->Flush();
@@ -102,7 +102,7 @@ TEST_F(LedgerTest, AFullBatchIsWrittenAtOnce) {
   EXPECT_EQ(Uids().size(), 10'000U);
 }
 
-TEST_F(LedgerTest, ARecordThatWaitsIsTheLag) {
+TEST_F(LedgerTest, LagIsTheAgeOfTheOldestQueuedRecord) {
   const auto ledger = Open();
   EXPECT_EQ(ledger->stats().lag, Duration{});
   ledger->Append(Pending("a"));
@@ -128,7 +128,7 @@ TEST_F(LedgerTest, ABatchThatThrowsIsLostAndTheNextOneIsWritten) {
   EXPECT_THAT(Uids(), ElementsAre("b"));
 }
 
-TEST_F(LedgerTest, DamageWhileWritingBeginsAnew) {
+TEST_F(LedgerTest, DamageFoundByAWriteReplacesTheFile) {
   const auto ledger = Open();
   ledger->Append(Pending("a"));
   ledger->Flush();

@@ -14,7 +14,7 @@ using test::Admitted;
 using test::Ended;
 using test::Pending;
 
-TEST(QueueHistoryTest, TellsWaitsUsageAndPreemptionsOfEachPart) {
+TEST(QueueHistoryTest, CountsWaitsUsageAndPreemptionsOfEachPart) {
   const std::vector<AttemptRecord> attempts{Ended(Admitted("a", 1000, 1010), 1150, kSucceeded),
                                             Ended(Admitted("b", 1000, 1050), 1120, kPreempted),
                                             Admitted("c", 1000, 1090), Pending("d")};
@@ -33,7 +33,7 @@ TEST(QueueHistoryTest, TellsWaitsUsageAndPreemptionsOfEachPart) {
   EXPECT_EQ(parts[1].used.at("cpu"), 2000 * (50 + 20 + 100) / 100);
 }
 
-TEST(QueueHistoryTest, NothingBeforeAndNothingAfter) {
+TEST(QueueHistoryTest, AttemptsOutsideThePeriodDoNotCount) {
   const std::vector<AttemptRecord> attempts{Ended(Admitted("a", 10, 20), 30, kSucceeded),
                                             Admitted("b", 990, 2000)};
   for (const HistoryPart& part : MakeQueueHistory(attempts, {1000, 1200}, 7)) {

@@ -51,7 +51,7 @@ TEST(ReportTest, TheLineOfAQueueSumsWaitsUseAndDestroyedHours) {
                                      .waited_hours = {{"cpu", 18}, {"nvidia.com/gpu", 9}}}));
 }
 
-TEST(ReportTest, OnlyThePeriodCounts) {
+TEST(ReportTest, TimesOutsideThePeriodDoNotCount) {
   const Period period{12 * kHour, 14 * kHour + 1800};
   EXPECT_THAT(MakeReport(History(), {}, ReportBy::kLabel, "team", period),
               ElementsAre(ReportLine{.key = "text",
@@ -128,7 +128,7 @@ TEST(ReportTest, MeasuredNodesAreChargedInPlaceOfExpectedCosts) {
   EXPECT_EQ(half[0].cost_nano, 15'000'000'000) << "only the period counts";
 }
 
-TEST(ReportTest, ByPoolAndByUser) {
+TEST(ReportTest, LinesByPoolAndByUserSumTheirNodesAndAttempts) {
   auto history = History();
   history[0].user = history[1].user = "ann";
   NodeTimeRecord unpriced = NodeOfA(10 * kHour, 11 * kHour);
@@ -179,7 +179,7 @@ TEST(ReportTest, PartsOfAWaitCoverTheWait) {
   EXPECT_THAT(WaitParts(Pending("b"), 1030), ElementsAre(WaitPart{"WaitingForQuota", 1000, 1030}));
 }
 
-TEST(ReportTest, UnitsOfHours) {
+TEST(ReportTest, ResourceHoursCountCoresGibibytesAndGpus) {
   EXPECT_DOUBLE_EQ(ResourceHours("cpu", 1500, kHour), 1.5);
   EXPECT_DOUBLE_EQ(ResourceHours("memory", 1LL << 31, kHour), 2);
   EXPECT_DOUBLE_EQ(ResourceHours("nvidia.com/gpu", 8, kHour / 2), 4);

@@ -124,7 +124,7 @@ TEST_F(SchemaTest, AMigratedFileHasTheTablesOfANewOne) {
   }
 }
 
-TEST_F(SchemaTest, ATimeOfANodeGrows) {
+TEST_F(SchemaTest, NodeTimeOnlyGrows) {
   LedgerFile file = Open();
   ASSERT_TRUE(file.Write({NodeOf("a", 1000, 1000, true)}, 1000));
   NodeTimeRecord later = NodeOf("a", 1000, 1600, false);
@@ -138,7 +138,7 @@ TEST_F(SchemaTest, ATimeOfANodeGrows) {
   EXPECT_THAT(*reader.NodeTimes({.namespaces = {"team-b"}}), IsEmpty());
 }
 
-TEST_F(SchemaTest, APriceIsWrittenWhenItChanges) {
+TEST_F(SchemaTest, PriceIsWrittenOnlyWhenItChanges) {
   LedgerFile file = Open();
   const PriceRecord first{"h100", 1000, 5};
   const PriceRecord gone{"h100", 3000, std::nullopt};
@@ -149,7 +149,7 @@ TEST_F(SchemaTest, APriceIsWrittenWhenItChanges) {
   EXPECT_THAT(*Reader().Prices(), ElementsAre(first, gone));
 }
 
-TEST_F(SchemaTest, OldNodesAndReplacedPricesGo) {
+TEST_F(SchemaTest, TrimDeletesOldNodesAndReplacedPrices) {
   constexpr Seconds kDay = 86'400;
   LedgerFile file = Open({.age = std::chrono::days(2)});
   ASSERT_TRUE(file.Write({NodeOf("old", 1000, 1600, false), NodeOf("new", 1000, kDay, true),

@@ -28,7 +28,7 @@ EvictionRecord Begun(int owner_created) {
 
 nlohmann::json Row(const EvictionRecord& record) { return record.Table()["InCohortReclamation"]; }
 
-TEST(EvictionRecordTest, ThePreemptorGetsTheRoom) {
+TEST(EvictionRecordTest, PreemptorThatReservesIsCountedWithItsDelay) {
   EvictionRecord record = Begun(20);
   record.Reserved("owner", "cohort", 4, At(32));
   EXPECT_EQ(Row(record), nlohmann::json::parse(R"({
@@ -38,11 +38,11 @@ TEST(EvictionRecordTest, ThePreemptorGetsTheRoom) {
       "avoidable": {"preemptor_came_first": 0, "room_came_anyway": 0}})"));
 }
 
-TEST(EvictionRecordTest, ThePreemptorCameBeforeTheVictimsAdmission) {
+TEST(EvictionRecordTest, PreemptorCreatedBeforeTheVictimsAdmissionIsCounted) {
   EXPECT_EQ(Row(Begun(5))["avoidable"]["preemptor_came_first"], 1);
 }
 
-TEST(EvictionRecordTest, RoomThatComesAnywayCountsUntilThePreemptorHasQuota) {
+TEST(EvictionRecordTest, EndOfAnotherJobCountsUntilThePreemptorHasQuota) {
   EvictionRecord early = Begun(20);
   early.Ended("other");
   early.Reserved("owner", "cohort", 4, At(32));
@@ -53,7 +53,7 @@ TEST(EvictionRecordTest, RoomThatComesAnywayCountsUntilThePreemptorHasQuota) {
   EXPECT_EQ(Row(late)["avoidable"]["room_came_anyway"], 0);
 }
 
-TEST(EvictionRecordTest, RoomThatALowerPriorityGets) {
+TEST(EvictionRecordTest, LowerPriorityThatReservesFirstIsCounted) {
   EvictionRecord record = Begun(20);
   record.Reserved("victim", "cohort", 4, At(31));
   EXPECT_EQ(Row(record)["room"]["lower_priority_got_quota_first"], 1);
@@ -65,7 +65,7 @@ TEST(EvictionRecordTest, RoomThatALowerPriorityGets) {
   EXPECT_EQ(Row(record)["room"]["preemptor_got_it"], 2);
 }
 
-TEST(EvictionRecordTest, ElsewhereIsElsewhere) {
+TEST(EvictionRecordTest, OtherCohortsDoNotCount) {
   EvictionRecord record = Begun(20);
   record.Created("far", 0, At(30));
   record.Reserved("far", "another", 4, At(31));

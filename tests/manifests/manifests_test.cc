@@ -106,7 +106,7 @@ void ExpectValid(Json object, const std::string& context) {
   }
 }
 
-TEST(CrdsTest, EveryKindIsThereInItsVersions) {
+TEST(CrdsTest, CrdsServeEveryKindInItsVersions) {
   std::set<std::string> names;
   for (const auto& [key, kind] : Kinds()) names.insert(key);
   for (const char* kind : {"ResourceFlavor", "ClusterQueue", "LocalQueue", "Cohort", "Workload",
@@ -121,7 +121,7 @@ TEST(CrdsTest, EveryKindIsThereInItsVersions) {
   EXPECT_EQ(names.count("cloud.berth.dev/v1alpha1/NodePool"), 1U);
 }
 
-TEST(CrdsTest, OneVersionIsStoredAndConvertedKindsSaySo) {
+TEST(CrdsTest, OneVersionIsStoredAndConvertedKindsNameAConversion) {
   const std::set<std::string> converted{"ClusterQueue", "Cohort", "LocalQueue", "MultiKueueCluster",
                                         "Workload"};
   for (const fs::path& path : YamlFiles(kRoot / "crds")) {
@@ -144,7 +144,7 @@ TEST(CrdsTest, FilesAreSmallEnoughForClientSideApply) {
   }
 }
 
-TEST(CrdsTest, DefaultsAreKueues) {
+TEST(CrdsTest, DefaultsEqualThoseOfKueue) {
   Json queue = {{"apiVersion", "kueue.x-k8s.io/v1beta2"},
                 {"kind", "ClusterQueue"},
                 {"metadata", {{"name", "q"}}},
@@ -163,7 +163,7 @@ TEST(CrdsTest, DefaultsAreKueues) {
   EXPECT_EQ(config["spec"]["retryStrategy"]["backoffBaseSeconds"], 60);
 }
 
-TEST(CrdsTest, PodTemplatesOfWorkloadsAreOpen) {
+TEST(CrdsTest, PodTemplatesOfWorkloadsKeepUnknownFields) {
   Json workload = Json::parse(R"({"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload",
     "metadata": {"name": "w", "namespace": "default"},
     "spec": {"podSets": [{"name": "main", "template": {"spec": {"anything": {"goes": 1}}}}],
@@ -180,7 +180,7 @@ struct RefusedCase {
 void PrintTo(const RefusedCase& c, std::ostream* out) { *out << c.name; }
 class RefusedTest : public ::testing::TestWithParam<RefusedCase> {};
 
-TEST_P(RefusedTest, NamesTheField) {
+TEST_P(RefusedTest, FirstCauseNamesTheField) {
   Json object = api::ParseYaml(GetParam().yaml)->value;
   object["metadata"] = {{"name", "x"}};
   const auto& schema = Kinds().at(KeyOf(object)).schema;
@@ -244,7 +244,7 @@ TEST(SamplesTest, EveryObjectFitsItsKind) {
   EXPECT_GT(seen, 20);
 }
 
-TEST(SamplesTest, TheOldSpellingConvertsToTheNewOne) {
+TEST(SamplesTest, Version1Beta1QueuesConvertToVersion1Beta2) {
   const std::vector<Json> old = Documents(kRoot / "samples/dws/queues-v1beta1.yaml");
   const std::vector<Json> now = Documents(kRoot / "samples/dws/queues.yaml");
   ASSERT_EQ(old.size(), now.size());
@@ -256,7 +256,7 @@ TEST(SamplesTest, TheOldSpellingConvertsToTheNewOne) {
   }
 }
 
-TEST(SamplesTest, QuotasWithoutLimitAreRead) {
+TEST(SamplesTest, QuotasInPlaceOfNoLimitAreRead) {
   for (const Json& object : Documents(kRoot / "samples/dws/queues.yaml")) {
     if (object["kind"] != "ClusterQueue") continue;
     const auto queue = api::Decode<api::ClusterQueue>(object);
@@ -269,7 +269,7 @@ TEST(SamplesTest, QuotasWithoutLimitAreRead) {
   }
 }
 
-TEST(ControllerTest, ItsConfigurationIsReadToTheLastField) {
+TEST(ControllerTest, ReadsEveryFieldOfItsConfiguration) {
   const Json config_map = Documents(kRoot / "controller/config.yaml").front();
   const auto text = config_map["data"]["controller_manager_config.yaml"].get<std::string>();
   const auto configuration = admission::ReadConfiguration(api::ParseYaml(text)->value);
@@ -282,7 +282,7 @@ TEST(ControllerTest, ItsConfigurationIsReadToTheLastField) {
 
 // What the controller watches where it queues Deployments; without a right its log has a line twice
 // a minute.
-TEST(ServingTest, TheRoleAllowsWhatIsWatched) {
+TEST(ServingTest, RoleAllowsListAndWatchOfServingKinds) {
   std::set<std::string> watched;
   const Json role = Documents(kRoot / "components/serving/role.yaml").front();
   for (const Json& rule : role["rules"]) {

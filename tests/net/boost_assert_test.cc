@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 
-TEST(BoostAssertTest, AnAssertionThatDoesNotHoldIsThrown) {
+TEST(BoostAssertTest, FailedBoostAssertionIsThrown) {
   EXPECT_THAT(
       [] { boost::assertion_failed("size >= 5", "parse", "/include/basic_parser.hpp", 42); },
       ThrowsMessage<BoostAssertion>(StartsWith("basic_parser.hpp:42: assertion of Boost: "

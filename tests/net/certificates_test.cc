@@ -22,7 +22,7 @@ X509Ptr Read(const TlsIdentity& identity) {
   return std::move((*chain)[0]);
 }
 
-TEST(Certificates, SignWhatWasAskedFor) {
+TEST(Certificates, IssuedCertificateHasTheRequestedNames) {
   const auto authority = MakeCertificateAuthority("berth-ca", kStart, kEnd);
   ASSERT_TRUE(authority) << authority.error().message;
   CertificateRequest request;
@@ -59,7 +59,7 @@ TEST(Certificates, SignWhatWasAskedFor) {
   EXPECT_THAT(issued->private_key_pem, testing::StartsWith("-----BEGIN PRIVATE KEY-----\n"));
 }
 
-TEST(Certificates, EndsBeyond2050AreKept) {
+TEST(Certificates, EndsAfter2050AreKept) {
   const WallTime far = kStart + std::chrono::years(100);
   const auto authority = MakeCertificateAuthority("x", kStart, far);
   ASSERT_TRUE(authority);
@@ -95,7 +95,7 @@ TEST(Certificates, BadRequestsAreInvalid) {
   expect_invalid(bad);
 }
 
-TEST(Certificates, PemsThatCannotBeReadAreInvalid) {
+TEST(Certificates, UnreadablePemsAreInvalid) {
   const auto one = MakeCertificateAuthority("one", kStart, kEnd);
   const auto two = MakeCertificateAuthority("two", kStart, kEnd);
   ASSERT_TRUE(one && two);
@@ -118,7 +118,7 @@ TEST(Certificates, PemsThatCannotBeReadAreInvalid) {
   EXPECT_THAT(issued.error().message, HasSubstr("do not belong together"));
 }
 
-TEST(Certificates, ChainsAreReadWhole) {
+TEST(Certificates, EveryCertificateOfAChainIsRead) {
   const auto one = MakeCertificateAuthority("one", kStart, kEnd);
   const auto two = MakeCertificateAuthority("two", kStart, kEnd);
   ASSERT_TRUE(one && two);

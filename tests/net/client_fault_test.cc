@@ -117,7 +117,7 @@ TEST_F(ClientFault, HeadersHaveALimit) {
   }
 }
 
-TEST_F(ClientFault, TheTimeOutCoversEveryStage) {
+TEST_F(ClientFault, TimeoutCoversEveryStage) {
   ExpectStall("", "waiting for the answer");
   ExpectStall("HTTP/1.1 200 OK\r\nContent-", "reading the answer");
   ExpectStall("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "reading the answer");
@@ -149,7 +149,7 @@ TEST_F(ClientFault, APeerThatDoesNotReadTimesOut) {
   EXPECT_THAT(got.error().message, HasSubstr("(sending); the request may have taken effect"));
 }
 
-TEST_F(ClientFault, ADrippingBodyDoesNotMoveTheTimeOut) {
+TEST_F(ClientFault, SlowBodyDoesNotExtendTheTimeout) {
   const auto client = MakeClient(listener_.port());
   Answer pending = Send(*client, Make("GET", "/"), kShort);
   RawPeer peer = listener_.Accept();
@@ -220,7 +220,7 @@ TEST_F(ClientFault, AnIdleConnectionThatWasClosedIsNotUsed) {
   }
 }
 
-TEST_F(ClientFault, UnaskedAnswersAreNotTakenForTheNext) {
+TEST_F(ClientFault, UnrequestedAnswersAreNotTakenForTheNextRequest) {
   for (const bool at_once : {true, false}) {
     const auto client = MakeClient(listener_.port());
     Answer pending = Send(*client, Make("GET", "/"));
@@ -238,7 +238,7 @@ TEST_F(ClientFault, UnaskedAnswersAreNotTakenForTheNext) {
   }
 }
 
-TEST_F(ClientFault, AnEarlyAnswerIsHeardWhileSending) {
+TEST_F(ClientFault, EarlyAnswerEndsTheSending) {
   const auto client = MakeClient(listener_.port());
   // NOLINTNEXTLINE(bugprone-string-constructor): so much is the point
   Answer pending = Send(*client, Make("POST", "/", std::string(30'000'000, 'x')));

@@ -51,7 +51,7 @@ TEST_F(ClientProxy, SpeaksTlsWithTheServerInTheTunnel) {
   EXPECT_EQ(got->body, "ok");
 }
 
-TEST_F(ClientProxy, WhatTheProxyRefusesIsSaid) {
+TEST_F(ClientProxy, ErrorReportsTheAnswerOfTheProxy) {
   EXPECT_THAT(FailureAfter("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"),
               HasSubstr("407 Proxy Authentication Required"));
   EXPECT_THAT(FailureAfter("220 smtp ready\r\n\r\n"), HasSubstr("no HTTP/1.1"));
@@ -61,7 +61,7 @@ TEST_F(ClientProxy, WhatTheProxyRefusesIsSaid) {
   EXPECT_THAT(FailureAfter(""), HasSubstr("proxy 127.0.0.1"));
 }
 
-TEST_F(ClientProxy, UrlsThatAreNoProxyAreRefused) {
+TEST_F(ClientProxy, InvalidProxyUrlsAreRefused) {
   for (const char* url :
        {"socks5://p:1", "https://p:1", "p:1", "http://p:1/path", "http://%zz@p"}) {
     ClientOptions options = Through();

@@ -24,7 +24,7 @@ class ClientStream : public ClientFixture {
   }
 };
 
-TEST_F(ClientStream, BringsPiecesAsTheyCome) {
+TEST_F(ClientStream, DeliversPiecesAsTheyArrive) {
   StartServer();
   const auto client = MakeClient(port());
   StreamLog log(waiter_);
@@ -42,7 +42,7 @@ TEST_F(ClientStream, BringsPiecesAsTheyCome) {
   EXPECT_FALSE(stream->Write("late"));
 }
 
-TEST_F(ClientStream, HasNoLimitOnItsLength) {
+TEST_F(ClientStream, HasNoLimitOfLength) {
   ClientOptions options{.base_url = "http://127.0.0.1:" + std::to_string(listener_.port())};
   options.max_body_bytes = 10;
   const auto client = MakeClient(options);
@@ -54,7 +54,7 @@ TEST_F(ClientStream, HasNoLimitOnItsLength) {
   EXPECT_EQ(log.data.size(), 20U);
 }
 
-TEST_F(ClientStream, ACutOneEndsWithAnError) {
+TEST_F(ClientStream, CutStreamEndsWithAnError) {
   for (const std::string_view rest : {"5\r\nhello\r\n", "5\r\nhel", "", "-1\r\nx"}) {
     const auto client = MakeClient(listener_.port());
     StreamLog log(waiter_);
@@ -66,7 +66,7 @@ TEST_F(ClientStream, ACutOneEndsWithAnError) {
   }
 }
 
-TEST_F(ClientStream, SilenceEndsIt) {
+TEST_F(ClientStream, SilenceEndsTheStream) {
   const auto client = MakeClient(listener_.port());
   StreamLog log(waiter_);
   const auto handle =
@@ -79,7 +79,7 @@ TEST_F(ClientStream, SilenceEndsIt) {
   EXPECT_EQ(log.data, "hello");
 }
 
-TEST_F(ClientStream, ABusyOneOutlivesItsSilence) {
+TEST_F(ClientStream, BusyStreamOutlivesTheLimitOfSilence) {
   const auto client = MakeClient(listener_.port());
   StreamLog log(waiter_);
   const auto silence = std::chrono::milliseconds(1000);
@@ -99,7 +99,7 @@ TEST_F(ClientStream, ABusyOneOutlivesItsSilence) {
   EXPECT_TRUE(log.ends[0].has_value());
 }
 
-TEST_F(ClientStream, NothingComesAfterCancel) {
+TEST_F(ClientStream, CancelledStreamDeliversNothing) {
   const auto client = MakeClient(listener_.port());
   StreamLog log(waiter_);
   {
@@ -136,7 +136,7 @@ TEST_F(ClientStream, MayBeCancelledInItsOwnCallback) {
   EXPECT_TRUE(log.ends.empty());
 }
 
-TEST_F(ClientStream, CancelledAtRandomInstants) {
+TEST_F(ClientStream, CancelAtRandomInstantsDeliversNoEnd) {
   StartServer();
   const auto client = MakeClient(port());
   StreamLog log(waiter_);
@@ -148,7 +148,7 @@ TEST_F(ClientStream, CancelledAtRandomInstants) {
   waiter_.Notify([&] { EXPECT_TRUE(log.ends.empty()); });
 }
 
-TEST_F(ClientStream, FanOutFromManyThreadsWhileWatchersLeave) {
+TEST_F(ClientStream, WatchersReceiveEveryPieceWhileOthersLeave) {
   StartServer();
   const auto client = MakeClient(port());
   constexpr std::size_t kWatchers = 30;
@@ -180,7 +180,7 @@ TEST_F(ClientStream, FanOutFromManyThreadsWhileWatchersLeave) {
   }
 }
 
-TEST_F(ClientStream, AnErrorAnswerIsAHeadAndABody) {
+TEST_F(ClientStream, ErrorAnswerIsDeliveredAsHeadAndBody) {
   const auto client = MakeClient(listener_.port());
   StreamLog log(waiter_);
   const auto handle = client->Open(Make("GET", "/"), kMinute, log.Callbacks());
@@ -191,7 +191,7 @@ TEST_F(ClientStream, AnErrorAnswerIsAHeadAndABody) {
   EXPECT_TRUE(log.ends[0].has_value());
 }
 
-TEST_F(ClientStream, ASlowReaderHoldsThePeerBack) {
+TEST_F(ClientStream, SlowReaderPausesThePeer) {
   const auto client = MakeClient(listener_.port());
   std::promise<void> go_on;
   std::size_t received = 0;

@@ -13,7 +13,7 @@ using testing::StartsWith;
 
 class Client : public ClientFixture {};
 
-TEST_F(Client, AsksAndWaits) {
+TEST_F(Client, SendAndWaitReturnsTheAnswer) {
   StartServer();
   const auto client = MakeClient(port());
   const auto got = client->SendAndWait(Make("GET", "/echo?x=1"), std::chrono::seconds(10));
@@ -33,7 +33,7 @@ TEST_F(Client, AsksAndWaits) {
   EXPECT_EQ(head->body, "");
 }
 
-TEST_F(Client, SendsWhatIsExpectedOfIt) {
+TEST_F(Client, SendsHostTokenAndHeadersOnce) {
   const auto client = MakeClient(ClientOptions{
       .base_url = "http://localhost:" + std::to_string(listener_.port()) + "/clusters/one/",
       .bearer_token = "secret",
@@ -66,7 +66,7 @@ TEST_F(Client, SendsWhatIsExpectedOfIt) {
   EXPECT_TRUE(pending.get());
 }
 
-TEST_F(Client, RefusesWhatItCannotSend) {
+TEST_F(Client, RefusesInvalidTargetsAndMethods) {
   const auto client = MakeClient(listener_.port());
   for (const char* target : {"", "no-slash", "/a b", "/a\r\nX: y", "/\xc3\xa9"}) {
     const auto got = client->SendAndWait(Make("GET", target), std::chrono::seconds(10));
@@ -77,7 +77,7 @@ TEST_F(Client, RefusesWhatItCannotSend) {
             ErrorCode::kInvalid);
 }
 
-TEST_F(Client, KeepsItsConnection) {
+TEST_F(Client, ReusesItsConnection) {
   const auto client = MakeClient(listener_.port());
   Answer pending = Send(*client, Make("GET", "/0"));
   RawPeer peer = listener_.Accept();
@@ -92,7 +92,7 @@ TEST_F(Client, KeepsItsConnection) {
   EXPECT_TRUE(pending.get());
 }
 
-TEST_F(Client, UnderstandsEveryFraming) {
+TEST_F(Client, ReadsBodiesOfEveryFraming) {
   EXPECT_EQ(AskPeer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                     "2\r\nab\r\n1;x=y\r\nc\r\n0\r\nTrailer: t\r\n\r\n")
                 ->body,
@@ -131,7 +131,7 @@ TEST_F(Client, DoesNotFollowRedirects) {
   EXPECT_EQ(got->status, 302);
 }
 
-TEST_F(Client, WaitsInLineForAConnection) {
+TEST_F(Client, RequestsWaitInOrderForAConnection) {
   ClientOptions options{.base_url = "http://127.0.0.1:" + std::to_string(listener_.port())};
   options.max_connections = 1;
   options.max_waiting = 2;
@@ -160,7 +160,7 @@ TEST_F(Client, WaitsInLineForAConnection) {
   EXPECT_TRUE(third.get());
 }
 
-TEST_F(Client, ItsEndEndsWhatIsOpen) {
+TEST_F(Client, DestructorEndsRequestsAndStreams) {
   auto client = MakeClient(listener_.port());
   Answer pending = Send(*client, Make("POST", "/", "x"));
   StreamLog log(waiter_);
@@ -179,7 +179,7 @@ TEST_F(Client, ItsEndEndsWhatIsOpen) {
   EXPECT_EQ(log.ends[0].error().code, ErrorCode::kUnavailable);
 }
 
-TEST_F(Client, ManyAtOnce) {
+TEST_F(Client, ManyRequestsShareFewConnections) {
   StartServer();
   ClientOptions options{.base_url = "http://127.0.0.1:" + std::to_string(port())};
   options.max_connections = 8;
@@ -210,7 +210,7 @@ TEST_F(Client, SpeaksIpv6) {
   EXPECT_THAT(got->body, StartsWith("[::1]:"));
 }
 
-TEST_F(Client, SaysWhereNobodyListens) {
+TEST_F(Client, ErrorNamesTheAddressWhereNoServerListens) {
   std::uint16_t closed_port = 0;
   {
     RawListener listener;

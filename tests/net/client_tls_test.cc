@@ -32,7 +32,7 @@ class ClientTls : public ClientFixture {
   }
 };
 
-TEST_F(ClientTls, AsksByAddressAndByName) {
+TEST_F(ClientTls, VerifiesServersByAddressAndByName) {
   StartTlsServer();
   for (const char* host : {"127.0.0.1", "localhost"}) {
     const auto client = MakeClient(Trusting(port(), host));
@@ -44,7 +44,7 @@ TEST_F(ClientTls, AsksByAddressAndByName) {
   }
 }
 
-TEST_F(ClientTls, ShowsItsCertificate) {
+TEST_F(ClientTls, SendsItsClientCertificate) {
   StartTlsServer(TestAuthority().certificate_chain_pem);
   CertificateRequest request;
   request.common_name = "berth";
@@ -68,7 +68,7 @@ TEST_F(ClientTls, RefusesAnotherAuthority) {
   ExpectRefused(options, "certificate verify failed");
 }
 
-TEST_F(ClientTls, TakesAnyCertificateWhereToldTo) {
+TEST_F(ClientTls, AcceptsAnyCertificateWhenConfigured) {
   StartTlsServer();
   ClientOptions options = Trusting(port());
   options.ca_pem.clear();
@@ -77,7 +77,7 @@ TEST_F(ClientTls, TakesAnyCertificateWhereToldTo) {
   EXPECT_TRUE(Ask(options));
 }
 
-TEST_F(ClientTls, RefusesAnotherName) {
+TEST_F(ClientTls, RefusesACertificateOfAnotherName) {
   StartTlsServer();
   ClientOptions options = Trusting(port());
   options.server_name = "elsewhere.example";
@@ -133,7 +133,7 @@ TEST_F(ClientTls, ResumesItsSession) {
   }
 }
 
-TEST_F(ClientTls, NoticesAClosedIdleConnection) {
+TEST_F(ClientTls, DoesNotReuseAClosedIdleConnection) {
   const auto identity = TestServerIdentity();
   RawTlsOptions options;
   options.identity = identity.get();
@@ -155,7 +155,7 @@ TEST_F(ClientTls, NoticesAClosedIdleConnection) {
   EXPECT_TRUE(got) << got.error().message;
 }
 
-TEST_F(ClientTls, ABodyToTheEndNeedsCloseNotify) {
+TEST_F(ClientTls, BodyWithoutALengthNeedsCloseNotify) {
   const auto identity = TestServerIdentity();
   RawTlsOptions options;
   options.identity = identity.get();

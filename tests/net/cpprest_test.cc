@@ -48,7 +48,7 @@ class Cpprest : public ServerFixture, public testing::WithParamInterface<const c
   }
 };
 
-TEST_P(Cpprest, RequestsAndAnswers) {
+TEST_P(Cpprest, CpprestReadsAnswersOfTheServer) {
   http_client client = MakeClient();
   for (int round = 0; round < 5; ++round) {
     const auto got = client.request(http::methods::GET, "/echo?a=b").get();
@@ -73,7 +73,7 @@ TEST_P(Cpprest, SendsChunkedBodies) {
   EXPECT_EQ(Body(client.request(request).get()), "PUT /echo " + std::string(100'000, 'c'));
 }
 
-TEST_P(Cpprest, ReadsAStreamAsItComes) {
+TEST_P(Cpprest, ReadsAStreamAsItArrives) {
   http_client client = MakeClient();
   auto response = client.request(http::methods::GET, "/stream").get();  // before any chunk
   EXPECT_EQ(response.status_code(), 200);
@@ -90,7 +90,7 @@ TEST_P(Cpprest, ReadsAStreamAsItComes) {
   response.content_ready().get();
 }
 
-TEST_P(Cpprest, ManyAtOnce) {
+TEST_P(Cpprest, ManyRequestsAreAnsweredAtOnce) {
   http_client client = MakeClient();
   std::vector<pplx::task<http::http_response>> tasks;
   for (int count = 0; count < 30; ++count) {

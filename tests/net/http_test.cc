@@ -18,7 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Headers, CompareWithoutCase) {
+TEST(Headers, NamesAreComparedWithoutCase) {
   Headers headers{{"Content-Type", "a"}, {"X", "1"}, {"x", "2"}, {"Y", "3"}, {"X", "4"}};
   EXPECT_EQ(headers.Find("content-type"), "a");
   EXPECT_EQ(headers.Find("x"), "1");
@@ -63,7 +63,7 @@ std::optional<ParseFailure> FeedInPieces(RequestParser& parser, std::string_view
   return std::nullopt;
 }
 
-TEST(RequestParser, TakesAnySplit) {
+TEST(RequestParser, AcceptsARequestSplitAnywhere) {
   const std::string text =
       "POST /a?b=c%20d HTTP/1.1\r\nHost: h\r\nX-Long: " + std::string(300, 'l') +
       "\r\nFolded: one\r\n two\r\nTransfer-Encoding: Chunked\r\n\r\n"
@@ -84,7 +84,7 @@ TEST(RequestParser, TakesAnySplit) {
 }
 
 // Beast 1.74 asserts that the last chunk, where it is the first, does not come in four bytes.
-TEST(RequestParser, TakesAnEmptyChunkedBodyInAnySplit) {
+TEST(RequestParser, AcceptsAnEmptyChunkedBodySplitAnywhere) {
   const std::string text =
       "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
   for (std::size_t size = 1; size <= text.size(); ++size) {
@@ -94,7 +94,7 @@ TEST(RequestParser, TakesAnEmptyChunkedBodyInAnySplit) {
   }
 }
 
-TEST(RequestParser, CountsHeadersThatComeLineByLine) {
+TEST(RequestParser, LimitsHeadersThatArriveLineByLine) {
   RequestParser parser({1000, 1000});
   Feeder feeder(parser);
   ASSERT_FALSE(feeder.Feed("GET / HTTP/1.1\r\nHost: x\r\nX"));
@@ -107,7 +107,7 @@ TEST(RequestParser, CountsHeadersThatComeLineByLine) {
   EXPECT_LT(lines, 200);
 }
 
-TEST(RequestParser, CountsTrailers) {
+TEST(RequestParser, LimitsTrailers) {
   RequestParser parser({1000, 1000});
   std::string text = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n";
   for (int count = 0; count < 1000; ++count) text += "X: y\r\n";
@@ -116,7 +116,7 @@ TEST(RequestParser, CountsTrailers) {
   EXPECT_EQ(failure->kind, ParseFailure::Kind::kHeaderTooLarge);
 }
 
-TEST(RequestParser, LimitsTheBodyInOnePieceToo) {
+TEST(RequestParser, LimitsABodyThatArrivesWithItsHeader) {
   // Header and an oversized body in the same bytes: Beast 1.74 alone would read on.
   RequestParser parser({1000, 10});
   const auto failure = FeedInPieces(
@@ -148,7 +148,7 @@ TEST(IoPool, StrandsRunInOrderAndOneAtATime) {
   EXPECT_EQ(order[1002], -2);
 }
 
-TEST(IoPool, StopDropsWhatHasNotBegun) {
+TEST(IoPool, StopDropsTasksThatHaveNotBegun) {
   auto captured = std::make_shared<int>(0);
   {
     IoPool pool(1);

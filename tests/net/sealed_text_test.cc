@@ -17,7 +17,7 @@ std::string Seal(const std::string& text, const std::string& nonce = kNonce) {
   return sealed ? *sealed : "";
 }
 
-TEST(SealedTextTest, IsReadWithItsSecretAndContext) {
+TEST(SealedTextTest, OpensOnlyWithItsSecretAndContext) {
   for (const std::string& text : {std::string(), std::string("a token"), std::string(20'000, 'x'),
                                   std::string("\0\xff", 2)}) {
     const std::string sealed = Seal(text);
@@ -32,7 +32,7 @@ TEST(SealedTextTest, IsReadWithItsSecretAndContext) {
             Seal("a token", std::string(kNonceBytes, 'm')).substr(kNonceBytes));
 }
 
-TEST(SealedTextTest, NoByteCanBeChangedOrLeftOut) {
+TEST(SealedTextTest, RefusesEveryChangedOrMissingByte) {
   const std::string sealed = Seal("a token");
   for (std::size_t i = 0; i < sealed.size(); ++i) {
     std::string changed = sealed;

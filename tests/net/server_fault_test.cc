@@ -155,7 +155,7 @@ TEST_F(ServerFault, BodiesHaveALimit) {
       "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1001\r\n\r\n", "413");
 }
 
-TEST_F(ServerFault, SlowRequestsAreCut) {
+TEST_F(ServerFault, SlowRequestsTimeOut) {
   ServerOptions options;
   options.request_timeout = kShort;
   StartServer(options);
@@ -174,7 +174,7 @@ TEST_F(ServerFault, IdleConnectionsAreClosed) {
   EXPECT_THAT(peer.ReadToEnd(), EndsWith("GET /1 "));
 }
 
-TEST_F(ServerFault, WhoDoesNotTakeTheAnswerIsCut) {
+TEST_F(ServerFault, PeerThatDoesNotReadTheAnswerIsCut) {
   ServerOptions options;
   options.write_timeout = kShort;
   StartServer(options);
@@ -242,7 +242,7 @@ TEST_F(ServerFault, AllStreamsTogetherHaveALimit) {
   quick.ReadUntil("hello");
 }
 
-TEST_F(ServerFault, AnswersThatNobodyReadsHaveALimitTogether) {
+TEST_F(ServerFault, UnreadAnswersHaveALimitTogether) {
   ServerOptions options;
   options.max_total_stream_backlog_bytes = 50'000'000;
   StartServer(options);
@@ -265,7 +265,7 @@ TEST_F(ServerFault, AnswersThatNobodyReadsHaveALimitTogether) {
   EXPECT_THAT(third.ReadUntil("\r\n\r\n"), HasSubstr("HTTP/1.1 200 "));
 }
 
-TEST_F(ServerFault, AWriterThatPacesItselfIsNotCut) {
+TEST_F(ServerFault, WriterThatWaitsForTheBacklogIsNotCut) {
   ServerOptions options;
   options.max_stream_backlog_bytes = 1'000'000;
   StartServer(options);
@@ -296,7 +296,7 @@ TEST_F(ServerFault, AWriterThatPacesItselfIsNotCut) {
   EXPECT_EQ(alive.use_count(), 1);
 }
 
-TEST_F(ServerFault, QuietWatchersThatLeaveAreNoticed) {
+TEST_F(ServerFault, WatchersThatCloseAreDetected) {
   StartServer();
   {
     std::vector<RawPeer> peers;
@@ -313,7 +313,7 @@ TEST_F(ServerFault, QuietWatchersThatLeaveAreNoticed) {
   for (const auto& stream : WaitForStreams(20)) EXPECT_FALSE(stream->Write("x"));
 }
 
-TEST_F(ServerFault, WritingToAPeerThatResetDoesNotKill) {
+TEST_F(ServerFault, WriteToAResetConnectionRaisesNoSignal) {
   StartServer();
   RawPeer peer = Connect();
   peer.Send(kStream);
@@ -327,7 +327,7 @@ TEST_F(ServerFault, WritingToAPeerThatResetDoesNotKill) {
   EXPECT_TRUE(waiter_.WaitFor([&] { return is_told; }));
 }
 
-TEST_F(ServerFault, BytesBehindAWatchAreBounded) {
+TEST_F(ServerFault, BytesSentAfterAWatchRequestAreBounded) {
   StartServer();
   RawPeer peer = Connect();
   peer.Send(kStream);
@@ -336,7 +336,7 @@ TEST_F(ServerFault, BytesBehindAWatchAreBounded) {
   EXPECT_TRUE(WaitForGone(1));
 }
 
-TEST_F(ServerFault, AClosedStreamLeavesTheConnectionInOrder) {
+TEST_F(ServerFault, ClosedStreamLeavesItsConnectionUsable) {
   StartServer();
   RawPeer peer = Connect();
   peer.Send(std::string(kStream) + "GET /next HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -415,7 +415,7 @@ TEST_F(ServerFault, ConnectionsHaveALimit) {
 // Silent connections to the port of a probe would fail the probe. A connection is silent from its
 // accept on, in the order of the accepts; after an answer it is silent from a moment that no client
 // sees.
-TEST_F(ServerFault, SilentConnectionsGiveWay) {
+TEST_F(ServerFault, OldestSilentConnectionIsClosedForANewOne) {
   ServerOptions options;
   options.max_connections = 4;
   StartServer(options);
@@ -438,7 +438,7 @@ TEST_F(ServerFault, SilentConnectionsGiveWay) {
   EXPECT_THAT(probe.ReadResponse(), EndsWith("GET /again "));
 }
 
-TEST_F(ServerFault, AnsweredConnectionsGiveWay) {
+TEST_F(ServerFault, AnsweredConnectionIsClosedForANewOne) {
   ServerOptions options;
   options.max_connections = 1;
   StartServer(options);
@@ -562,7 +562,7 @@ TEST(IoPoolTest, ATaskThatThrowsEndsNoThread) {
   pool.Stop();
 }
 
-TEST_F(ServerFault, OutlivesItsPoolsEnd) {
+TEST_F(ServerFault, StopReturnsAfterItsPoolHasStopped) {
   IoPool pool(1);
   auto started = HttpServer::Start(pool, {}, [](const Request&, const auto&) {});
   ASSERT_TRUE(started);

@@ -36,7 +36,7 @@ TEST_F(Server, AnswersAndKeepsTheConnection) {
   }
 }
 
-TEST_F(Server, TakesBodiesByLengthAndInChunks) {
+TEST_F(Server, ReadsBodiesByLengthAndInChunks) {
   StartServer();
   EXPECT_THAT(Ask("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"),
               EndsWith("\r\n\r\nPOST /echo hello"));
@@ -45,7 +45,7 @@ TEST_F(Server, TakesBodiesByLengthAndInChunks) {
               EndsWith("\r\n\r\nPOST /echo hello"));
 }
 
-TEST_F(Server, TakesABodyByteByByte) {
+TEST_F(Server, ReadsABodySentByteByByte) {
   StartServer();
   RawPeer peer = Connect();
   for (const char c :
@@ -130,7 +130,7 @@ TEST_F(Server, ADroppedOrThrowingHandlerAnswers500) {
   EXPECT_THAT(peer.ReadResponse(), StartsWith("HTTP/1.1 500 "));
 }
 
-TEST_F(Server, AnswersFromAnyThreadAndOnce) {
+TEST_F(Server, AnswersOnceFromAnyThread) {
   StartServer();
   RawPeer peer = Connect();
   peer.Send("GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -161,7 +161,7 @@ TEST_F(Server, AResponderOutlivesItsConnection) {
   EXPECT_FALSE(responders[0]->StartStream(200, {})->Write("nobody"));
 }
 
-TEST_F(Server, AHalfClosedPeerStillGetsItsAnswers) {
+TEST_F(Server, HalfClosedPeerReceivesItsAnswers) {
   StartServer();
   RawPeer peer = Connect();
   peer.Send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -171,7 +171,7 @@ TEST_F(Server, AHalfClosedPeerStillGetsItsAnswers) {
   EXPECT_THAT(answers, EndsWith("\r\n\r\nGET /2 "));
 }
 
-TEST_F(Server, HeadersCannotBreakOut) {
+TEST_F(Server, ResponseHeadersCannotInjectLines) {
   StartServer();
   RawPeer peer = Connect();
   peer.Send("GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -199,7 +199,7 @@ TEST_F(Server, ABusyPortNamesTheAddress) {
             "cannot listen on 127.0.0.1:" + std::to_string(port()) + ": Address already in use");
 }
 
-TEST_F(Server, RefusesWhatItCannotStartWith) {
+TEST_F(Server, RefusesInvalidAddressesAndIdentities) {
   const auto start = [&](ServerOptions options) {
     return HttpServer::Start(pool_, std::move(options), [](const Request&, auto) {});
   };
@@ -218,7 +218,7 @@ TEST_F(Server, RefusesWhatItCannotStartWith) {
   EXPECT_EQ(start(plain_with_ca).error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(Server, TellsWhoHasLeft) {
+TEST_F(Server, ResponderDetectsThatThePeerHasLeft) {
   StartServer();
   enum class Leaves { kEndsItsSide, kResets, kCloses };
   for (const Leaves how : {Leaves::kEndsItsSide, Leaves::kResets, Leaves::kCloses}) {

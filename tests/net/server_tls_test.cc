@@ -52,7 +52,7 @@ TEST_F(ServerTls, ChoosesHttp11) {
   EXPECT_FALSE(only_h2.StartTlsAsClient(options));
 }
 
-TEST_F(ServerTls, PassesOnWhoTheClientIs) {
+TEST_F(ServerTls, RequestHasTheNamesOfTheClientCertificate) {
   StartTlsServer(TestAuthority().certificate_chain_pem);
   CertificateRequest request;
   request.common_name = "system:admin";
@@ -127,7 +127,7 @@ TEST_F(ServerTls, NewConnectionsGetTheReplacedIdentity) {
   EXPECT_FALSE(server_->ReplaceTls(std::make_shared<TlsIdentity>()));
 }
 
-TEST_F(ServerTls, GarbageInsteadOfTlsIsClosed) {
+TEST_F(ServerTls, ConnectionWithoutTlsIsClosed) {
   StartTlsServer();
   RawPeer garbage = Connect();
   garbage.Send(std::string(100, '\xff'));
@@ -139,7 +139,7 @@ TEST_F(ServerTls, GarbageInsteadOfTlsIsClosed) {
   EXPECT_THAT(plain.ReadToEnd(), HasSubstr("this port speaks TLS: use https://"));
 }
 
-TEST_F(ServerTls, AMuteClientIsCutAndDisturbsNobody) {
+TEST_F(ServerTls, SilentClientsAreCutAndDelayNoOtherClient) {
   ServerOptions options;
   options.tls = TestServerIdentity();
   options.handshake_timeout = std::chrono::seconds(1);
@@ -153,7 +153,7 @@ TEST_F(ServerTls, AMuteClientIsCutAndDisturbsNobody) {
   for (RawPeer& each : mute) EXPECT_TRUE(each.IsEnded());
 }
 
-TEST_F(ServerTls, StreamsAndNoticesTheEnd) {
+TEST_F(ServerTls, StreamsAndDetectsThatThePeerHasLeft) {
   StartTlsServer();
   {
     RawPeer peer = Connect();

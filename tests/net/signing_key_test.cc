@@ -46,7 +46,7 @@ TEST(SigningKey, RefusesEveryChange) {
   }
 }
 
-TEST(SigningKey, ComesBackFromItsPem) {
+TEST(SigningKey, IsRestoredFromItsPem) {
   const auto key = SigningKey::Make();
   ASSERT_TRUE(key);
   const auto again = SigningKey::FromPem(key->pem());
@@ -59,7 +59,7 @@ TEST(SigningKey, ComesBackFromItsPem) {
   EXPECT_TRUE(again->Verify("text", *signature));
 }
 
-TEST(SigningKey, RefusesOtherKeys) {
+TEST(SigningKey, RefusesPemsOfOtherKeys) {
   for (const char* pem :
        {"", "x", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"}) {
     EXPECT_FALSE(SigningKey::FromPem(pem)) << pem;
@@ -77,7 +77,7 @@ TEST(SigningKey, RefusesOtherKeys) {
 }
 
 // The PEM of a private key has the public point, too: 4, x, y.
-TEST(SigningKey, TellsItsPublicPoint) {
+TEST(SigningKey, ReturnsItsPublicPoint) {
   const auto key = SigningKey::Make();
   ASSERT_TRUE(key);
   std::string body;

@@ -114,7 +114,7 @@ class TcpRelayTest : public ::testing::Test {
   std::unique_ptr<TcpRelay> relay_;
 };
 
-TEST_F(TcpRelayTest, TargetsTakeTurnsAndGetAllBytes) {
+TEST_F(TcpRelayTest, TargetsAlternateAndReceiveAllBytes) {
   const CountingTarget one("one");
   const CountingTarget two("two");
   relay_->SetTargets({one.target(), two.target()});
@@ -124,19 +124,19 @@ TEST_F(TcpRelayTest, TargetsTakeTurnsAndGetAllBytes) {
   EXPECT_EQ(Ask(relay_->port(), ""), "one: 0 bytes");
 }
 
-TEST_F(TcpRelayTest, ATargetThatRefusesIsPassedOver) {
+TEST_F(TcpRelayTest, TargetThatRefusesIsSkipped) {
   const CountingTarget one("one");
   relay_->SetTargets({Nobody(), one.target(), {"not an address", 1}});
   for (int turn = 0; turn < 4; ++turn) EXPECT_EQ(Ask(relay_->port(), "a"), "one: 1 bytes");
 }
 
-TEST_F(TcpRelayTest, WithoutATargetConnectionsEnd) {
+TEST_F(TcpRelayTest, ConnectionsEndWithoutATarget) {
   EXPECT_EQ(Ask(relay_->port(), ""), "");
   relay_->SetTargets({Nobody()});
   EXPECT_EQ(Ask(relay_->port(), ""), "");
 }
 
-TEST_F(TcpRelayTest, AnOpenConnectionOutlivesTheRelay) {
+TEST_F(TcpRelayTest, OpenConnectionOutlivesTheRelay) {
   const CountingTarget one("one");
   relay_->SetTargets({one.target()});
   const int file = socket(AF_INET, SOCK_STREAM, 0);
@@ -159,7 +159,7 @@ TEST_F(TcpRelayTest, BadAddressesAndTakenPortsAreRefused) {
   EXPECT_EQ(TcpRelay::Listen(pool_, "localhost", 0).error().code, ErrorCode::kInvalid);
 }
 
-TEST_F(TcpRelayTest, TryConnectTellsWhetherAPortAccepts) {
+TEST_F(TcpRelayTest, TryConnectReportsWhetherAPortAccepts) {
   EXPECT_TRUE(Try(relay_->port()));
   const Status refused = Try(Nobody().port);
   ASSERT_FALSE(refused);

@@ -69,7 +69,7 @@ TEST_F(UpgradeTest, PassesTheBytesOfBothSides) {
   EXPECT_EQ(peer.ReadUntil("."), "one,two.");
 }
 
-TEST_F(UpgradeTest, LeavesTheEndToThePeer) {
+TEST_F(UpgradeTest, CloseLeavesTheEndToThePeer) {
   RawPeer peer = Open();
   duplex_->Write("last.");
   duplex_->Close();
@@ -81,14 +81,14 @@ TEST_F(UpgradeTest, LeavesTheEndToThePeer) {
   EXPECT_TRUE(WaitForGone(1));
 }
 
-TEST_F(UpgradeTest, EndsWithoutThePeer) {
+TEST_F(UpgradeTest, DroppedHandleEndsTheConnection) {
   RawPeer peer = Open();
   duplex_.reset();
   EXPECT_TRUE(peer.IsEnded());
   EXPECT_TRUE(WaitForGone(1));
 }
 
-TEST_F(UpgradeTest, TellsOfThePeersEnd) {
+TEST_F(UpgradeTest, ReportsTheEndOfThePeer) {
   RawPeer peer = Open();
   peer.Reset();
   EXPECT_EQ(Read(), "(end)");
@@ -117,7 +117,7 @@ TEST_F(UpgradeTest, EndsWithTheServer) {
   EXPECT_TRUE(waiter_.WaitFor([&] { return got == "(end)"; }));
 }
 
-TEST(UpgradeRequest, IsToldByItsHeaders) {
+TEST(UpgradeRequest, IsRecognisedByItsHeaders) {
   EXPECT_TRUE(AsksForUpgrade(kSpdyRequest, "spdy/3.1"));
   EXPECT_FALSE(AsksForUpgrade(kSpdyRequest, "websocket"));
   EXPECT_FALSE(AsksForWebSocket(kSpdyRequest));

@@ -30,7 +30,7 @@ TEST(BaseUrl, ReadsHostPortPrefixAndOrigin) {
   }
 }
 
-TEST(BaseUrl, RefusesWhatIsNoBaseUrl) {
+TEST(BaseUrl, RefusesInvalidBaseUrls) {
   for (const char* text : {"",
                            "localhost:80",
                            "ftp://x",

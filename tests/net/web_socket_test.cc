@@ -140,7 +140,7 @@ TEST_F(WebSocketTest, ClosesWhenTheHandleIsDropped) {
   EXPECT_EQ(peer.ReadUntil("\x03\xe8"), "\x88\x02\x03\xe8");
 }
 
-TEST_F(WebSocketTest, TellsOfThePeersEnd) {
+TEST_F(WebSocketTest, ReportsTheCloseFrameOfThePeer) {
   RawPeer peer = Open();
   peer.Send(Frame(kCloseFrame, "\x03\xe8"));
   EXPECT_EQ(Read(), "(end)");
@@ -149,7 +149,7 @@ TEST_F(WebSocketTest, TellsOfThePeersEnd) {
   EXPECT_EQ(Read(), "(end)");
 }
 
-TEST_F(WebSocketTest, TellsOfAConnectionThatIsCut) {
+TEST_F(WebSocketTest, ReportsAConnectionThatIsReset) {
   RawPeer peer = Open();
   peer.Reset();
   EXPECT_EQ(Read(), "(end)");
@@ -176,7 +176,7 @@ TEST_F(WebSocketTest, CutsAPeerThatDoesNotRead) {
   EXPECT_TRUE(WaitForGone(1));
 }
 
-TEST_F(WebSocketTest, TellsAWriterWhenThePeerHasRead) {
+TEST_F(WebSocketTest, WhenBelowReportsThatThePeerHasRead) {
   RawPeer peer = Open();
   socket_->Write(std::string(6'000'000, 'x'));
   bool is_below = false;
@@ -208,7 +208,7 @@ TEST_F(WebSocketTest, EndsWithTheServer) {
   EXPECT_FALSE(socket_->Write("x"));
 }
 
-TEST(WebSocketRequest, IsToldByItsHeaders) {
+TEST(WebSocketRequest, IsRecognisedByItsMethodAndHeaders) {
   EXPECT_TRUE(AsksForWebSocket(kUpgrade));
   EXPECT_THAT(ListedValues(kUpgrade, "Sec-WebSocket-Protocol"),
               ElementsAre("v5.channel.k8s.io", "v4.channel.k8s.io"));

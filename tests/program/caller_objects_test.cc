@@ -104,7 +104,7 @@ class CallerObjectsTest : public ::testing::Test {
   readapi::CallerRequest request_;
 };
 
-TEST_F(CallerObjectsTest, ManifestsAreYamlWithoutTheFieldsManagers) {
+TEST_F(CallerObjectsTest, ManifestsAreYamlWithoutManagedFields) {
   api_.answers["/apis/batch/v1/namespaces/team-a/jobs/train"] = {
       {"kind", "Job"},
       {"metadata", {{"name", "train"}, {"managedFields", Json::array({"secret"})}}}};
@@ -135,19 +135,19 @@ TEST_F(CallerObjectsTest, EventsAreNewestFirstAndBounded) {
   EXPECT_EQ(told["eventsLeftOut"], 1);
 }
 
-TEST_F(CallerObjectsTest, RefusedEventsAreNamedOnce) {
+TEST_F(CallerObjectsTest, EventsWithoutARightAreNamedAsHiddenOnce) {
   std::erase_if(api_.answers,
                 [](const auto& each) { return each.first.find("/events") != std::string::npos; });
   EXPECT_THAT(Objects()["hidden"], ElementsAre("manifests", "events"));
 }
 
-TEST_F(CallerObjectsTest, RefusedPodsAreNamed) {
+TEST_F(CallerObjectsTest, PodsWithoutARightAreNamedAsHidden) {
   std::erase_if(api_.answers,
                 [](const auto& each) { return each.first.find("/pods") != std::string::npos; });
   EXPECT_THAT(Objects()["hidden"], ElementsAre("manifests", "pods"));
 }
 
-TEST_F(CallerObjectsTest, LongLinesAreReadFromTheEnd) {
+TEST_F(CallerObjectsTest, LogOfLongLinesIsReadFromItsEnd) {
   api_.answers[kSpace + "/pods/train-x"] = {{"spec", {{"containers", {{{"name", "main"}}}}}}};
   api_.texts[kLog + "main" + kBounds] = std::string(4UL * 1024 * 1024, 'x');
   api_.texts[kLog + "main&tailLines=20&limitBytes=4194304"] = "the end\n";
@@ -155,12 +155,12 @@ TEST_F(CallerObjectsTest, LongLinesAreReadFromTheEnd) {
   EXPECT_EQ((*Log())["cut"], true);
 }
 
-TEST_F(CallerObjectsTest, AWorkloadThatIsGoneIsNotFound) {
+TEST_F(CallerObjectsTest, MissingWorkloadIsNotFound) {
   request_.name = "other";
   EXPECT_EQ(CallerWorkloadObjects(api_, request_, objects_).error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(CallerObjectsTest, ALogIsThatOfTheDefaultContainer) {
+TEST_F(CallerObjectsTest, LogIsThatOfTheDefaultContainer) {
   Json pod = {{"metadata", {{"name", "train-x"}}},
               {"spec",
                {{"containers", {{{"name", "side"}}, {{"name", "main"}}}},

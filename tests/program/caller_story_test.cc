@@ -107,7 +107,7 @@ class CallerStoryTest : public ::testing::Test {
   MirrorObjects objects_;
 };
 
-TEST_F(CallerStoryTest, HasTheLeversOfFlavorsAndWhoStandsBefore) {
+TEST_F(CallerStoryTest, StoryHasLeversOfFlavorsAndWorkloadsBefore) {
   Put(Waiting("team-b", "first", 900), objects_.workloads);
   Put(Waiting("team-a", "second", 600), objects_.workloads);
   const api::Workload own = Waiting("team-a", "third", 300);
@@ -124,7 +124,7 @@ TEST_F(CallerStoryTest, HasTheLeversOfFlavorsAndWhoStandsBefore) {
   EXPECT_EQ(told["pods"], Json::array());
 }
 
-TEST_F(CallerStoryTest, AReaderOfOneNamespaceGetsNumbersOfOthers) {
+TEST_F(CallerStoryTest, ReaderOfOneNamespaceSeesOnlyNumbersOfOthers) {
   Put(Waiting("team-b", "secret", 900), objects_.workloads);
   api::Workload own = Waiting("team-a", "mine", 300);
   own.meta.annotations[api::kExplanationAnnotation] =
@@ -163,7 +163,7 @@ TEST_F(CallerStoryTest, NamesThePreemptorAndThePods) {
 }
 
 // What it waited for is not read: a reader without the right to do so misses nothing.
-TEST_F(CallerStoryTest, AFinishedWorkloadWaitsForNothing) {
+TEST_F(CallerStoryTest, FinishedWorkloadReadsNoFlavorsOrNodePools) {
   api::Workload own = view::MakeRunning("team-a", "done", "cq", {{"cpu", 1000}});
   own.status.conditions.push_back(
       view::TrueCondition(api::kFinished, api::kSucceeded, "done", view::SecondsAgo(10)));
@@ -175,7 +175,7 @@ TEST_F(CallerStoryTest, AFinishedWorkloadWaitsForNothing) {
   EXPECT_THAT(story["wouldStartIf"], IsEmpty());
 }
 
-TEST_F(CallerStoryTest, FewOfManyBeforeItAreTold) {
+TEST_F(CallerStoryTest, NamesFewOfManyWorkloadsBefore) {
   for (int i = 0; i < 100; ++i) {
     Put(Waiting("team-b", "w" + std::to_string(i), 1000 + i), objects_.workloads);
   }

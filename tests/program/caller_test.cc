@@ -27,7 +27,7 @@ using Json = nlohmann::json;
 constexpr char kRoot[] = "/apis/kueue.x-k8s.io/v1beta2/";
 constexpr char kCloudRoot[] = "/apis/cloud.berth.dev/v1alpha1/";
 
-TEST(CallerActionTest, IsOnePatchOfOneObject) {
+TEST(CallerActionTest, ActionIsOnePatchOfOneObject) {
   struct ActionRow {
     const char* body;
     const char* path;
@@ -120,7 +120,7 @@ TEST(CallerWhatIfTest, RequestsAreBounded) {
   }
 }
 
-TEST(CallerWhatIfTest, WhatIsAppliedKeepsEveryFieldOfTheSpec) {
+TEST(CallerWhatIfTest, ChangedQueueKeepsEveryFieldOfTheSpec) {
   const Json queue = Json::parse(R"({
     "metadata": {"name": "q", "uid": "u", "resourceVersion": "5"},
     "spec": {"unknownToBerth": true, "resourceGroups": [{"coveredResources": ["cpu", "memory"],
@@ -183,7 +183,7 @@ TEST(CallerWhatIfTest, AClusterWithTooManyJobsIsRefused) {
   EXPECT_THAT(refused.error().message, HasSubstr("more than 20000 Workloads"));
 }
 
-TEST(CallerScreensTest, AForecastWhoseClientHasLeftIsNotMade) {
+TEST(CallerScreensTest, ForecastIsNotMadeForAClosedConnection) {
   const SystemClock clock;
   CallerScreensOptions options;
   options.api.server = "https://127.0.0.1:1";
@@ -268,7 +268,7 @@ class SlowApi {
   std::unique_ptr<net::HttpServer> server_;
 };
 
-TEST(CallerScreensTest, ReadersOfTheSameShareOneAnswer) {
+TEST(CallerScreensTest, EqualRequestsShareOneAnswer) {
   SlowApi api;
   const SystemClock clock;
   CallerScreensOptions options;

@@ -26,7 +26,7 @@ struct ReviewsRow {
   Names validating;
 };
 
-TEST(ComponentReviewsTest, FollowTheFrameworks) {
+TEST(ComponentReviewsTest, ReviewsFollowTheFrameworks) {
   const std::vector<ReviewsRow> rows = {
       {{"batch/job", "jobset.x-k8s.io/jobset"}, {"first"}, {"first"}},
       {{"batch/job", "pod"}, {"first", "mpod.kb.io"}, {"first", "vpod.kb.io"}},

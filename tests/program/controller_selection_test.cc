@@ -16,7 +16,7 @@ ControllerSelection None() {
           .jobs = {}};
 }
 
-TEST(ControllerSelection, NamesWhatRuns) {
+TEST(ControllerSelection, ListNamesTheControllersThatRun) {
   struct Row {
     const char* list;
     ControllerSelection selection;

@@ -53,7 +53,7 @@ class DataDirectoryTest : public ::testing::Test {
   std::string data_;
 };
 
-TEST_F(DataDirectoryTest, IsMadeForItsOwnerAlone) {
+TEST_F(DataDirectoryTest, IsMadeReadableByItsOwnerAlone) {
   data_ = base_ + "/deep/er/data";
   EXPECT_EQ(RefusalOf(), "");
   EXPECT_EQ(ModeOf(data_), 0700U);
@@ -80,7 +80,7 @@ TEST_F(DataDirectoryTest, ABackupIsRestoredOnce) {
   EXPECT_TRUE(RestoreState(data_, backup));
 }
 
-TEST_F(DataDirectoryTest, OtherFilesAreNoBackup) {
+TEST_F(DataDirectoryTest, FilesThatAreNoBackupAreRefused) {
   ASSERT_EQ(RefusalOf(), "");
   Write(base_ + "/short");
   EXPECT_EQ(CheckBackup(data_, base_ + "/short").error().code, ErrorCode::kInvalid);
@@ -95,7 +95,7 @@ TEST_F(DataDirectoryTest, OtherFilesAreNoBackup) {
   EXPECT_FALSE(fs::exists(data_ + "/state.db"));
 }
 
-TEST_F(DataDirectoryTest, AnOlderOneIsClosed) {
+TEST_F(DataDirectoryTest, AnExistingDirectoryIsMadePrivate) {
   fs::create_directories(data_ + "/pki");
   fs::create_directories(data_ + "/pods");
   const std::string names[] = {"/state.db", "/state.db-wal", "/kubeconfig", "/pki/ca.key",
@@ -109,7 +109,7 @@ TEST_F(DataDirectoryTest, AnOlderOneIsClosed) {
   for (const std::string& name : names) EXPECT_EQ(ModeOf(data_ + name), 0600U) << name;
 }
 
-TEST_F(DataDirectoryTest, KeysWithoutStateAreNoticed) {
+TEST_F(DataDirectoryTest, KeysWithoutStateAreDetected) {
   EXPECT_FALSE(HasKeysAlone(data_)) << "nothing is there";
   ASSERT_TRUE(PrepareDataDirectory(data_, false));
   fs::create_directory(data_ + "/pki");
@@ -137,7 +137,7 @@ TEST_F(DataDirectoryTest, LinksAreRefused) {
   EXPECT_EQ(ModeOf(base_ + "/mine"), 0644U);
 }
 
-TEST_F(DataDirectoryTest, FoldersWithOtherThingsStayAsTheyAre) {
+TEST_F(DataDirectoryTest, FoldersWithOtherFilesAreRefusedUnchanged) {
   fs::create_directory(data_);
   fs::permissions(data_, fs::perms(0755));
   Write(data_ + "/thesis.tex");
@@ -147,7 +147,7 @@ TEST_F(DataDirectoryTest, FoldersWithOtherThingsStayAsTheyAre) {
 }
 
 // Only root can give a folder away; other users test with a folder of root.
-TEST_F(DataDirectoryTest, FoldersOfOthersAreRefused) {
+TEST_F(DataDirectoryTest, FoldersOfOtherUsersAreRefused) {
   if (geteuid() == 0) {
     fs::create_directory(data_);
     ASSERT_EQ(chown(data_.c_str(), 12345, 12345), 0);
@@ -157,7 +157,7 @@ TEST_F(DataDirectoryTest, FoldersOfOthersAreRefused) {
   EXPECT_NE(RefusalOf().find(" belongs to user "), std::string::npos) << RefusalOf();
 }
 
-TEST(ListenAddress, KnowsWhatOtherMachinesReach) {
+TEST(ListenAddress, DistinguishesLoopbackFromOtherAddresses) {
   for (const char* host : {"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1", "localhost"}) {
     EXPECT_TRUE(IsLoopback(host)) << host;
   }

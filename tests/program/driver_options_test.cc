@@ -26,7 +26,7 @@ constexpr bool kTakesTheDriversOptions =
     std::is_constructible_v<World, admission::DriverOptions> &&
     !std::is_constructible_v<World, admission::SchedulerConfig>;
 
-TEST(DriverOptionsTest, TheControllersAndEveryWorldHaveTheSameSettings) {
+TEST(DriverOptionsTest, EveryUserOfTheDriverHasItsOptions) {
   EXPECT_TRUE(kHasTheDriversOptions<admission::AdmissionControllersOptions>);
   EXPECT_TRUE(kHasTheDriversOptions<admission::ShadowOptions>);
   EXPECT_TRUE(kHasTheDriversOptions<simulation::WorldOptions>);

@@ -88,7 +88,7 @@ class EtaWriterTest : public AdmissionFixture {
   std::optional<program::EtaWriter> writer_;
 };
 
-TEST_F(EtaWriterTest, ADeadlineInDangerIsToldOnce) {
+TEST_F(EtaWriterTest, DeadlineInDangerIsReportedOnce) {
   Forecast();
   PutWorkload("first", 2, {{"maximumExecutionTimeSeconds", 36000}});
   executor_.RunFor(2s);
@@ -112,7 +112,7 @@ TEST_F(EtaWriterTest, ADeadlineInDangerIsToldOnce) {
   EXPECT_EQ(NoteOf("near")->in_time, std::nullopt);
 }
 
-TEST_F(EtaWriterTest, ANoteForWhatWaitsAndNoneForWhatRuns) {
+TEST_F(EtaWriterTest, WaitingJobsHaveAForecastAndRunningJobsHaveNone) {
   Forecast();
   PutWorkload("first", 2);
   executor_.RunFor(2s);
@@ -130,7 +130,7 @@ TEST_F(EtaWriterTest, ANoteForWhatWaitsAndNoneForWhatRuns) {
   EXPECT_EQ(NoteOf("first"), std::nullopt);
 }
 
-TEST_F(EtaWriterTest, OnlyNewsIsWritten) {
+TEST_F(EtaWriterTest, UnchangedForecastIsNotWrittenUntilItsRefresh) {
   Forecast();
   PutWorkload("first", 2);
   PutWorkload("big", 4);
@@ -144,14 +144,14 @@ TEST_F(EtaWriterTest, OnlyNewsIsWritten) {
   EXPECT_GT(writes_, written);
 }
 
-TEST_F(EtaWriterTest, WritesWaitForTheirTurn) {
+TEST_F(EtaWriterTest, WritesAreSpacedByTheirInterval) {
   Forecast(1h);
   for (const char* name : {"a", "b", "c", "d"}) PutWorkload(name, 4);
   executor_.RunFor(30min);
   EXPECT_EQ(writes_, 1);
 }
 
-TEST_F(EtaWriterTest, AStartedJobIsLeftAlone) {
+TEST_F(EtaWriterTest, ForecastOfAStartedJobStays) {
   Forecast();
   PutOneBehindAnother();
   const auto note = NoteOf("second");
@@ -165,7 +165,7 @@ TEST_F(EtaWriterTest, AStartedJobIsLeftAlone) {
   EXPECT_EQ(NoteOf("second"), note);
 }
 
-TEST_F(EtaWriterTest, ALaterForecastCarriesTheFirstOfItsWait) {
+TEST_F(EtaWriterTest, LaterForecastKeepsTheFirstForecast) {
   Forecast();
   PutOneBehindAnother();
   const auto first = NoteOf("second");
@@ -193,7 +193,7 @@ TEST_F(EtaWriterTest, ALaterForecastCarriesTheFirstOfItsWait) {
   EXPECT_EQ(hits_, std::vector{api::ForecastHit::kLater});
 }
 
-TEST_F(EtaWriterTest, EarlierStartsCorrectTheForecasts) {
+TEST_F(EtaWriterTest, StartsBeforeARestartCorrectForecasts) {
   for (int i = 0; i < 40; ++i) PutStarted("old-" + std::to_string(i), 30, 1 + i % 20);
   Forecast();  // does what a restart does
   PutOneBehindAnother({{"maximumExecutionTimeSeconds", 3600}});
@@ -210,7 +210,7 @@ TEST_F(EtaWriterTest, EarlierStartsCorrectTheForecasts) {
   EXPECT_EQ(later->first->drawn, note->drawn);
 }
 
-TEST_F(EtaWriterTest, AFewEarlierStartsCorrectNothing) {
+TEST_F(EtaWriterTest, FewStartsCorrectNoForecast) {
   for (int i = 0; i < 29; ++i) PutStarted("old-" + std::to_string(i), 30, 1);
   Forecast();
   PutOneBehindAnother();
@@ -219,7 +219,7 @@ TEST_F(EtaWriterTest, AFewEarlierStartsCorrectNothing) {
   EXPECT_EQ(note->drawn, std::nullopt);
 }
 
-TEST(ForecastHitTest, TheFirstQuantileThatHeld) {
+TEST(ForecastHitTest, HitIsTheFirstQuantileAtOrAfterTheStart) {
   const auto at = [](std::int64_t minutes) { return WallTime(std::chrono::minutes(minutes)); };
   const api::JudgedForecast told{.at = at(0), .p10 = at(10), .p50 = at(50), .p90 = std::nullopt};
   EXPECT_EQ(api::HitOf(told, at(10)), api::ForecastHit::kP10);
@@ -232,7 +232,7 @@ TEST(ForecastHitTest, TheFirstQuantileThatHeld) {
   EXPECT_EQ(*read, later);
 }
 
-TEST(EtaNewsTest, AFifthOfTheWaitIsNews) {
+TEST(EtaNewsTest, ChangeOfAFifthOfTheWaitIsNews) {
   const auto at = [](std::int64_t minutes) { return WallTime(std::chrono::minutes(minutes)); };
   const StartForecast told{.at = at(0), .p10 = at(50), .p50 = at(100), .p90 = at(200)};
   StartForecast other = told;

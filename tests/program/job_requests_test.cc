@@ -141,7 +141,7 @@ class JobRequestsTest : public ::testing::Test {
   std::string workload_;
 };
 
-TEST_F(JobRequestsTest, OfAJobThatRunsAndEnds) {
+TEST_F(JobRequestsTest, JobFromCreationToEndMakesTheseRequests) {
   Submit();
   EXPECT_THAT(Requests(),
               ElementsAre("POST workload by berth", "PATCH workload/status by kueue-admission",
@@ -164,7 +164,7 @@ TEST_F(JobRequestsTest, OfAJobThatRunsAndEnds) {
 
 // The condition that the admission wrote is the job controller's from its first report on: later
 // writes of the admission neither set it back nor remove it.
-TEST_F(JobRequestsTest, PodsReadyOutlivesLaterWritesOfTheAdmission) {
+TEST_F(JobRequestsTest, PodsReadySurvivesLaterWritesOfTheAdmission) {
   const auto apply_again = [this] {
     const auto stored = api::Decode<api::Workload>(Workload());
     ASSERT_TRUE(stored);
@@ -213,8 +213,8 @@ class OneAtATimeTest : public ConcurrencyTest {
   }
 };
 
-TEST_F(ConcurrencyTest, ManyJobsHaveTheirTurnAtOnce) { EXPECT_EQ(Creations(), 4U); }
-TEST_F(OneAtATimeTest, JobsHaveTheirTurnsOneByOne) { EXPECT_EQ(Creations(), 1U); }
+TEST_F(ConcurrencyTest, JobsAreReconciledConcurrently) { EXPECT_EQ(Creations(), 4U); }
+TEST_F(OneAtATimeTest, JobsAreReconciledOneByOne) { EXPECT_EQ(Creations(), 1U); }
 
 }  // namespace
 }  // namespace berth

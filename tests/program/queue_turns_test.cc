@@ -64,14 +64,14 @@ class QueueTurnsTest : public ::testing::Test {
   QueueTurns turns_{world_.scheduler(), clock_};
 };
 
-TEST_F(QueueTurnsTest, TheOrderOfTheScheduler) {
+TEST_F(QueueTurnsTest, TurnsFollowTheOrderOfTheScheduler) {
   EXPECT_EQ(Order(), "short long");
   EXPECT_EQ(Order(), "-") << "nothing has changed";
   Add("shorter", 1h);
   EXPECT_EQ(Order(), "short shorter long");
 }
 
-TEST_F(QueueTurnsTest, AChangeWithinASecondIsToldLater) {
+TEST_F(QueueTurnsTest, ChangeWithinASecondIsReportedLater) {
   EXPECT_EQ(Order(), "short long");
   Add("shorter", 1h);
   EXPECT_EQ(Now(), "-");
@@ -80,7 +80,7 @@ TEST_F(QueueTurnsTest, AChangeWithinASecondIsToldLater) {
   EXPECT_FALSE(turns_.AreLate());
 }
 
-TEST_F(QueueTurnsTest, AQueueWithoutAnOrderOfItsOwnHasNoTurns) {
+TEST_F(QueueTurnsTest, QueueWithoutItsOwnOrderHasNoTurns) {
   EXPECT_EQ(Order(), "short long");
   queue_.meta.annotations.clear();
   world_.Apply(queue_);
@@ -89,7 +89,7 @@ TEST_F(QueueTurnsTest, AQueueWithoutAnOrderOfItsOwnHasNoTurns) {
   EXPECT_EQ(Order(), "-");
 }
 
-TEST(TurnNumberTest, PrioritiesComeBeforeTimes) {
+TEST(TurnNumberTest, PriorityOutranksTime) {
   const auto at = [](std::int64_t seconds) { return WallTime(std::chrono::seconds(seconds)); };
   EXPECT_LT(view::TurnNumber(1, at(200)), view::TurnNumber(0, at(100)));
   EXPECT_LT(view::TurnNumber(0, at(100)), view::TurnNumber(0, at(200)));

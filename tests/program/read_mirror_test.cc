@@ -79,7 +79,7 @@ Json Shared(const Json& row, const Json& wanted) {
   return shared;
 }
 
-TEST_F(ReadMirrorTest, RowsHaveTheFormsOfTheCommands) {
+TEST_F(ReadMirrorTest, RowsEqualThoseOfTheCommands) {
   view::ClusterView view = view::DwsView();
   view.node_pools.clear();
   Take(BatchOf(view));
@@ -103,7 +103,7 @@ TEST_F(ReadMirrorTest, RowsHaveTheFormsOfTheCommands) {
   EXPECT_EQ(requests[0].at("workload"), view.workloads[0].meta.name);
 }
 
-TEST_F(ReadMirrorTest, ARowFollowsTheObjectsThatItShows) {
+TEST_F(ReadMirrorTest, RowChangesWithTheObjectsThatItShows) {
   ReadBatch first;
   Add(view::MakeWorkload("team-a", "w", "q", 60), first.workloads);
   Take(first);
@@ -130,7 +130,7 @@ TEST_F(ReadMirrorTest, ARowFollowsTheObjectsThatItShows) {
   }
 }
 
-TEST_F(ReadMirrorTest, QueuesOfATreeFollowOneAnother) {
+TEST_F(ReadMirrorTest, QueueRowsChangeWithTheParentOfTheirCohort) {
   ReadBatch batch;
   Add(view::MakeQueue("a", "org", {{"cpu", 1000}}, {{"cpu", 3000}}), batch.cluster_queues);
   Add(view::MakeQueue("b", "org", {{"cpu", 4000}}, {}), batch.cluster_queues);
@@ -155,7 +155,7 @@ TEST_F(ReadMirrorTest, QueuesOfATreeFollowOneAnother) {
 }
 
 // root -> middle -> leaf with queue a; root has queue b. A cohort without queues of its own moves.
-TEST_F(ReadMirrorTest, QueuesFollowACohortAboveTheirOwn) {
+TEST_F(ReadMirrorTest, QueueRowsChangeWithAnAncestorOfTheirCohort) {
   const auto cohort = [](const std::string& name, const std::string& parent) {
     api::Cohort made;
     made.meta.name = name;
@@ -179,7 +179,7 @@ TEST_F(ReadMirrorTest, QueuesFollowACohortAboveTheirOwn) {
   EXPECT_NE(apart[1], together[1]) << "b lends nothing to a";
 }
 
-TEST_F(ReadMirrorTest, TurnsAreTheOrderOfTheQueue) {
+TEST_F(ReadMirrorTest, TurnsSortWorkloadsInTheOrderOfTheQueue) {
   ReadBatch batch;
   const auto add = [&batch](const std::string& name, int priority, std::int64_t age_seconds) {
     api::Workload workload = view::MakeWorkload("team-a", name, "q", age_seconds);
@@ -211,7 +211,7 @@ TEST_F(ReadMirrorTest, TurnsAreTheOrderOfTheQueue) {
   EXPECT_EQ(rows["items"][1]["eta"]["p90"], Json());
 }
 
-TEST_F(ReadMirrorTest, AQueueWithAnOrderOfItsOwnTellsTheTurns) {
+TEST_F(ReadMirrorTest, QueueWithItsOwnOrderGivesTheTurns) {
   ReadBatch batch;
   Add(view::MakeLocalQueue("team-a", "q", "cq"), batch.local_queues);
   for (const char* name : {"a", "b", "c"}) {
@@ -244,7 +244,7 @@ TEST_F(ReadMirrorTest, AQueueWithAnOrderOfItsOwnTellsTheTurns) {
 }
 
 // A cycle of cohorts is a mistake that the rows must survive.
-TEST_F(ReadMirrorTest, CohortsInACycle) {
+TEST_F(ReadMirrorTest, RowsSurviveACycleOfCohorts) {
   ReadBatch batch;
   for (const auto& [name, parent] : {std::pair("x", "y"), std::pair("y", "x")}) {
     api::Cohort cohort;
@@ -302,7 +302,7 @@ TEST_F(ReadMirrorTest, CohortsHaveTheSumsOfTheirTrees) {
   EXPECT_EQ(after[0]["resources"][0]["nominal"], 3500);
 }
 
-TEST_F(ReadMirrorTest, QueuesTellWhyTheyAreInactive) {
+TEST_F(ReadMirrorTest, QueueRowsHaveTheReasonOfInactivity) {
   ReadBatch batch;
   api::ClusterQueue queue = view::MakeQueue("a", "", {{"cpu", 1000}}, {{"cpu", 300}});
   queue.status.conditions.push_back(view::FalseCondition(api::kActive, "FlavorNotFound",
@@ -316,7 +316,7 @@ TEST_F(ReadMirrorTest, QueuesTellWhyTheyAreInactive) {
   EXPECT_EQ(rows[1]["inactive"], "");
 }
 
-TEST_F(ReadMirrorTest, CandidatesOfOtherNamespacesAreForReadersOfAll) {
+TEST_F(ReadMirrorTest, CandidatesOfOtherNamespacesNeedTheRightToAll) {
   api::Workload workload = view::MakeWorkload("team-a", "w", "q", 60);
   workload.status.conditions.push_back(view::FalseCondition(
       api::kQuotaReserved, api::kWaitingForQuota, "no quota", view::ViewTime()));
@@ -341,7 +341,7 @@ TEST_F(ReadMirrorTest, CandidatesOfOtherNamespacesAreForReadersOfAll) {
   EXPECT_EQ(mirror_.Story("team-a", "none"), std::nullopt);
 }
 
-TEST_F(ReadMirrorTest, RowsOfQueuesChangeOnceASecond) {
+TEST_F(ReadMirrorTest, QueueRowsChangeAtMostOnceASecond) {
   ReadBatch batch;
   Add(view::MakeQueue("a", "", {{"cpu", 1000}}, {}), batch.cluster_queues);
   mirror_.Take(batch);

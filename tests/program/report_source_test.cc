@@ -57,7 +57,7 @@ class ReportSourceTest : public ::testing::Test {
   std::string path_ = folder_.File("ledger.db");
 };
 
-TEST_F(ReportSourceTest, HasTheAttemptsOfTheNamespace) {
+TEST_F(ReportSourceTest, ReportHasTheAttemptsOfTheNamespaces) {
   Write("a", "team-a");
   Write("b", "team-b");
   ReportSource source(clock_, path_);
@@ -72,7 +72,7 @@ TEST_F(ReportSourceTest, HasTheAttemptsOfTheNamespace) {
   EXPECT_THAT(*csv, HasSubstr("\nteam-b,1,1,"));
 }
 
-TEST_F(ReportSourceTest, TellsTheHistoryOfAQueue) {
+TEST_F(ReportSourceTest, HistoryOfAQueueCountsVisibleNamespaces) {
   Write("a", "team-a");
   Write("b", "team-b");
   ReportSource source(clock_, path_);
@@ -91,7 +91,7 @@ TEST_F(ReportSourceTest, TellsTheHistoryOfAQueue) {
 }
 
 // Attempts of other queues do not count: neither in the history nor for the bound.
-TEST_F(ReportSourceTest, TheHistoryOfAQueueReadsThatQueueAlone) {
+TEST_F(ReportSourceTest, HistoryOfAQueueReadsNoOtherQueue) {
   Write("a", "team-a");
   {
     auto file = ledger::LedgerFile::Open(path_, {});
@@ -108,7 +108,7 @@ TEST_F(ReportSourceTest, TheHistoryOfAQueueReadsThatQueueAlone) {
 }
 
 // One reading for all queues of a tree; a queue that used nothing is not named.
-TEST_F(ReportSourceTest, TellsWhatTheQueuesOfACohortUsed) {
+TEST_F(ReportSourceTest, HistoryOfACohortHasTheUsageOfItsQueues) {
   Write("a", "team-a");
   {
     auto file = ledger::LedgerFile::Open(path_, {});
@@ -158,7 +158,7 @@ TEST_F(ReportSourceTest, TellsWhatTheQueuesOfACohortUsed) {
 }
 
 // What was asked of clouds for the turns, and the nodes of the Workload.
-TEST_F(ReportSourceTest, TurnsHaveRequestsAndNodes) {
+TEST_F(ReportSourceTest, AttemptsHaveRequestsForCapacityAndNodes) {
   Write("a", "team-a");
   {
     auto file = ledger::LedgerFile::Open(path_, {});
@@ -196,7 +196,7 @@ TEST_F(ReportSourceTest, TurnsHaveRequestsAndNodes) {
 }
 
 // Method: a preemptor of another namespace.
-TEST_F(ReportSourceTest, TurnsNameNoOtherNamespaceToReadersOfOne) {
+TEST_F(ReportSourceTest, AttemptsNameNoOtherNamespaceToReadersOfOne) {
   Write("b", "team-b");
   {
     auto file = ledger::LedgerFile::Open(path_, {});
@@ -225,7 +225,7 @@ TEST_F(ReportSourceTest, TurnsNameNoOtherNamespaceToReadersOfOne) {
 }
 
 // A hundred times as long, one second at least and twenty at most.
-TEST_F(ReportSourceTest, IsKeptByTheTimeThatItTook) {
+TEST_F(ReportSourceTest, ReportIsCachedInProportionToItsCost) {
   struct KeptRow {
     Duration took, kept;
   };
@@ -250,7 +250,7 @@ TEST_F(ReportSourceTest, IsKeptByTheTimeThatItTook) {
 }
 
 // Prices are facts of the cluster: for readers of all namespaces.
-TEST_F(ReportSourceTest, TellsTheHistoryOfCapacity) {
+TEST_F(ReportSourceTest, HistoryOfCapacityHasRequestsAndPrices) {
   Write("a", "team-a");
   {
     auto file = ledger::LedgerFile::Open(path_, {});
@@ -288,7 +288,7 @@ TEST_F(ReportSourceTest, TellsTheHistoryOfCapacity) {
   EXPECT_TRUE(other.at("prices").empty());
 }
 
-TEST_F(ReportSourceTest, HasLinesOfTeamsUsersAndPools) {
+TEST_F(ReportSourceTest, ReportHasLinesOfTeamsUsersAndPools) {
   {
     auto file = ledger::LedgerFile::Open(path_, {});
     ASSERT_TRUE(file);
@@ -312,7 +312,7 @@ TEST_F(ReportSourceTest, HasLinesOfTeamsUsersAndPools) {
   EXPECT_GT(Json::parse(*pools).at("lines").at(0).at("costUsd").get<double>(), 0);
 }
 
-TEST_F(ReportSourceTest, RefusesWhatItCannotMake) {
+TEST_F(ReportSourceTest, RefusesTooManyAttemptsAndAMissingLedger) {
   Write("a", "team-a");
   Write("b", "team-b");
   ReportSource source(clock_, path_, 1);

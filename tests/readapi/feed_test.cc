@@ -23,7 +23,7 @@ std::string TextOf(const Model& model, std::uint64_t position, const Sight& sigh
   return model.feed().Read(position, SightsOf(sight), kPlenty).text;
 }
 
-TEST(FeedTest, DeltasHaveTheFieldsThatDiffer) {
+TEST(FeedTest, DeltasHaveOnlyChangedFields) {
   Model model("e");
   model.Put(kWorkloads, MakeRow({}));
   model.Put(kWorkloads, MakeRow({}));  // nothing differs
@@ -41,7 +41,7 @@ TEST(FeedTest, DeltasHaveTheFieldsThatDiffer) {
   EXPECT_EQ(TextOf(model, 3, kEverywhere), "");
 }
 
-TEST(FeedTest, ATenantHearsOfOwnRowsAlone) {
+TEST(FeedTest, TenantReceivesOnlyRowsAndFieldsOfItsNamespace) {
   Model model("e");
   const Sight tenant{false, {"team-a"}};
   model.Put(kWorkloads, MakeRow({.space = "team-b", .name = "secret"}));
@@ -56,7 +56,7 @@ TEST(FeedTest, ATenantHearsOfOwnRowsAlone) {
   EXPECT_THAT(TextOf(model, 2, kEverywhere), HasSubstr("notPreempted"));
 }
 
-TEST(FeedTest, WhoComesIntoSightGetsTheRowWhoLosesItARemoval) {
+TEST(FeedTest, ChangeOfAudienceSendsTheRowOrItsRemoval) {
   Model model("e");
   model.Put(kQueues, MakeQueueRow("q", 1, AudienceOf({"team-a"})));
   model.Put(kQueues, MakeQueueRow("q", 2, AudienceOf({"team-b"})));
@@ -68,7 +68,7 @@ TEST(FeedTest, WhoComesIntoSightGetsTheRowWhoLosesItARemoval) {
   EXPECT_THAT(TextOf(model, 2, {false, {"team-b"}}), HasSubstr("\"removed\""));
 }
 
-TEST(FeedTest, ResourcesThatWereNotAskedForAreSilent) {
+TEST(FeedTest, ResourcesWithoutASubscriptionSendNothing) {
   Model model("e");
   model.Put(kWorkloads, MakeRow({}));
   Sights sights(Resources().size());
@@ -78,7 +78,7 @@ TEST(FeedTest, ResourcesThatWereNotAskedForAreSilent) {
   EXPECT_EQ(batch.position, 1U);
 }
 
-TEST(FeedTest, ASlowSubscriberIsToldToListAgain) {
+TEST(FeedTest, SubscriberBehindTheRingResyncs) {
   Model model("e", {.most_changes = 3});
   for (int i = 0; i < 5; ++i) model.Put(kWorkloads, MakeRow({.priority = i}));
   const auto read = [&](std::uint64_t position) {
@@ -92,7 +92,7 @@ TEST(FeedTest, ASlowSubscriberIsToldToListAgain) {
   EXPECT_TRUE(model.feed().Continues({"e", 5}));
 }
 
-TEST(FeedTest, TheRingIsBoundedInBytesToo) {
+TEST(FeedTest, RingIsBoundedInBytes) {
   Model model("e", {.most_changes = 1000, .most_bytes = 5000});
   for (int i = 0; i < 50; ++i) {
     model.Put(kWorkloads, MakeRow({.remark = std::string(1000, static_cast<char>('a' + i % 26))}));
@@ -101,7 +101,7 @@ TEST(FeedTest, TheRingIsBoundedInBytesToo) {
   EXPECT_TRUE(model.feed().Continues({"e", 49}));
 }
 
-TEST(FeedTest, BatchesAreBoundedAndGoOn) {
+TEST(FeedTest, BoundedBatchesDeliverEveryChange) {
   Model model("e");
   for (int i = 0; i < 20; ++i) model.Put(kWorkloads, MakeRow({.priority = i}));
   std::uint64_t position = 0;

@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using Json = nlohmann::json;
 
-TEST(ModelTest, APageNamesTheNextAndTheRevision) {
+TEST(ModelTest, PageHasACursorAndTheRevision) {
   Model model("epoch1");
   for (const char* name : {"a", "b", "c"}) model.Put(kWorkloads, MakeRow({.name = name}));
   Query query;
@@ -31,7 +31,7 @@ TEST(ModelTest, APageNamesTheNextAndTheRevision) {
   EXPECT_FALSE(last.contains("next"));
 }
 
-TEST(ModelTest, TheTagChangesWithWhatTheCallerSees) {
+TEST(ModelTest, ETagChangesOnlyWithVisibleRows) {
   Model model("e");
   model.Put(kWorkloads, MakeRow({}));
   const Sight tenant{false, {"team-a"}};
@@ -45,7 +45,7 @@ TEST(ModelTest, TheTagChangesWithWhatTheCallerSees) {
   EXPECT_NE(tag(tenant), of_tenant);
 }
 
-TEST(ModelTest, AKeptPageEndsWithAChangeAndIsOfItsQueryAndSight) {
+TEST(ModelTest, CachedPageIsForItsQueryAndSightUntilAChange) {
   Model model("e");
   model.Put(kWorkloads, MakeRow({.space = "a", .name = "one"}));
   model.Put(kWorkloads, MakeRow({.space = "b", .name = "two"}));
@@ -67,7 +67,7 @@ TEST(ModelTest, AKeptPageEndsWithAChangeAndIsOfItsQueryAndSight) {
   EXPECT_THAT(ids({}, of_a), ElementsAre());
 }
 
-TEST(ModelTest, TextsOfObjectsStayText) {
+TEST(ModelTest, TextsOfObjectsCannotBreakJsonOrTheStream) {
   Model model("e");
   model.Put(kWorkloads, MakeRow({.remark = "\"}],\n\ndata: evil\n\xff<script>"}));
   const Json page = Json::parse(model.ReadPage(kWorkloads, {}, kEverywhere).body);

@@ -24,7 +24,7 @@ void CollectReferences(const Json& value, std::vector<std::string>& names) {
   }
 }
 
-TEST(OpenApiTest, EveryFieldOfTheTableIsThere) {
+TEST(OpenApiTest, DocumentHasEveryFieldAndOnlyAcceptedParameters) {
   const Json document = Json::parse(OpenApiDocument("0.1.0"));
   EXPECT_EQ(document.at("openapi"), "3.1.0");
   for (const Resource& resource : Resources()) {
@@ -56,7 +56,7 @@ TEST(OpenApiTest, EveryFieldOfTheTableIsThere) {
   }
 }
 
-TEST(OpenApiTest, ThePageHasTheTables) {
+TEST(OpenApiTest, ReadApiDocumentHasTheFieldTables) {
   std::ifstream file(std::string(BERTH_SOURCE_FOLDER) + "/docs/reference/read-api.md");
   std::stringstream text;
   text << file.rdbuf();

@@ -36,7 +36,7 @@ TEST(QueryTest, ReadsEveryParameter) {
   EXPECT_EQ(query->after, (PageCursor{"-priority", 50, "team-a/w"}));
 }
 
-TEST(QueryTest, RefusesTheRest) {
+TEST(QueryTest, RefusesWrongParameters) {
   struct RefusedQuery {
     Parameters parameters;
     const char* message;
@@ -81,7 +81,7 @@ TEST(QueryTest, RefusesTheRest) {
   }
 }
 
-TEST(QueryTest, NoMessageRepeatsTheClient) {
+TEST(QueryTest, MessagesDoNotRepeatTheParameters) {
   const std::string evil = "<script>\r\nSet-Cookie: a=b";
   for (const char* name : {"sort", "limit", "fields", "cursor", "priority"}) {
     const auto query = ParseQuery(Resources()[kWorkloads], {{name, evil}});
@@ -93,7 +93,7 @@ TEST(QueryTest, NoMessageRepeatsTheClient) {
   EXPECT_EQ(unknown.error().message.find('<'), std::string::npos);
 }
 
-TEST(QueryTest, ResourcesWithoutNamespacesTakeThemForSight) {
+TEST(QueryTest, NamespaceOfAClusterResourceLimitsTheSight) {
   const auto query = ParseQuery(Resources()[kQueues], {{"namespace", "a"}});
   ASSERT_TRUE(query.has_value());
   EXPECT_EQ(query->namespaces, (std::vector<std::string>{"a"}));
@@ -121,7 +121,7 @@ TEST(QueryTest, AReportQueryIsReadOrItsFaultIsNamed) {
   }
 }
 
-TEST(QueryTest, CapacityHistoryQueries) {
+TEST(QueryTest, CapacityHistoryQueryIsReadOrRefused) {
   const auto query = ParseCapacityHistoryQuery({{"days", "30"}, {"namespace", "team-a"}});
   ASSERT_TRUE(query.has_value());
   EXPECT_EQ(query->of, ReportQuery::Of::kCapacity);
@@ -158,7 +158,7 @@ TEST(QueryTest, AHistoryQueryIsReadOrItsFaultIsNamed) {
   }
 }
 
-TEST(QueryTest, CohortHistoryQueries) {
+TEST(QueryTest, CohortHistoryQueryIsReadOrRefused) {
   const auto query = ParseCohortHistoryQuery({{"cohort", "company"}, {"days", "30"}});
   ASSERT_TRUE(query.has_value());
   EXPECT_EQ(query->of, ReportQuery::Of::kCohort);

@@ -68,7 +68,7 @@ struct Oracle {
   }
 };
 
-TEST(TableTest, PagesAreAFilterAndSortOfAllRows) {
+TEST(TableTest, PagesEqualAFilterAndSortOfAllRows) {
   std::mt19937 random(7);
   const auto pick = [&random](int below) {
     return static_cast<int>(random() % static_cast<unsigned>(below));
@@ -109,7 +109,7 @@ TEST(TableTest, PagesAreAFilterAndSortOfAllRows) {
   }
 }
 
-TEST(TableTest, PagesGoOnWhereRowsCameAndWent) {
+TEST(TableTest, CursorSurvivesAddedAndRemovedRows) {
   Table table(WorkloadsResource());
   for (const char* name : {"a", "b", "c", "d"}) table.Put(MakeRow({.name = name}));
   Query query = QueryOf({{"limit", "2"}});
@@ -123,7 +123,7 @@ TEST(TableTest, PagesGoOnWhereRowsCameAndWent) {
             (std::vector<std::string>{"team-a/bb", "team-a/c", "team-a/d"}));
 }
 
-TEST(TableTest, CountsAreThoseOfTheRows) {
+TEST(TableTest, CountsEqualThoseOfTheVisibleRows) {
   std::mt19937 random(11);
   Table table(WorkloadsResource());
   std::map<std::pair<std::string, std::string>, int> oracle;  // by namespace and state
@@ -153,7 +153,7 @@ TEST(TableTest, CountsAreThoseOfTheRows) {
   EXPECT_EQ(count({{"countBy", "state"}, {"cause", "none"}}, kEverywhere), Counts{});
 }
 
-TEST(TableTest, CountsTheRowsBeforeOne) {
+TEST(TableTest, CountsWaitingRowsBeforeAnother) {
   std::mt19937 random(5);
   Table table(WorkloadsResource());
   std::vector<WorkloadRow> rows;
@@ -179,7 +179,7 @@ TEST(TableTest, CountsTheRowsBeforeOne) {
   EXPECT_EQ(table.CountBefore(query, "team-a/none"), std::nullopt);
 }
 
-TEST(TableTest, NamesAreFoundByTheirBeginning) {
+TEST(TableTest, FiltersNamesByPrefix) {
   Table table(WorkloadsResource());
   for (const char* name : {"train-1", "train-2", "trace", "eval"}) {
     table.Put(MakeRow({.space = std::string("team-") + name[0], .name = name}));
@@ -208,7 +208,7 @@ TEST(TableTest, NamesAreFoundByTheirBeginning) {
   EXPECT_EQ(table.Count(counts, kEverywhere), R"([{"value":"waiting","count":3}])");
 }
 
-TEST(TableTest, FieldsAndReaders) {
+TEST(TableTest, FieldsAreSelectedAndHiddenByTheRightsOfTheReader) {
   Table table(WorkloadsResource());
   table.Put(MakeRow({.not_preempted = R"([{"workload":"team-b/secret"}])"}));
   const Sight tenant{false, {"team-a"}};
@@ -241,7 +241,7 @@ TEST(TableTest, ChangesNameTheFieldsThatDiffer) {
   EXPECT_EQ(table.Remove("team-a/w"), std::nullopt);
 }
 
-TEST(TableTest, RowsOfAnAudienceOfSeveralNamespaces) {
+TEST(TableTest, RowIsVisibleToEveryNamespaceOfItsAudience) {
   Table table(Resources()[kQueues]);
   table.Put(MakeQueueRow("shared", 1, AudienceOf({"team-a", "team-b"})));
   table.Put(MakeQueueRow("other", 1, AudienceOf({"team-b"})));
@@ -252,7 +252,7 @@ TEST(TableTest, RowsOfAnAudienceOfSeveralNamespaces) {
 }
 
 // A page costs what it shows: a bound on the rows that are looked at, in a table of 30,000.
-TEST(TableTest, APageLooksAtFewRows) {
+TEST(TableTest, PageExaminesFewRows) {
   Table table(WorkloadsResource());
   constexpr int kRows = 30'000;
   for (int i = 0; i < kRows; ++i) {

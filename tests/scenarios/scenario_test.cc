@@ -37,7 +37,7 @@ Result<Script> ReadScript(const std::string& name) { return ParseScript(ReadText
 
 class ScenarioTest : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(ScenarioTest, GoesAsWritten) {
+TEST_P(ScenarioTest, StoryMeetsEveryExpectation) {
   const auto script = ReadScript(GetParam());
   ASSERT_TRUE(script) << GetParam() << ".scenario: " << script.error().message;
   const auto world = sim::SimWorld::Start({});
@@ -90,7 +90,7 @@ std::string SwitchedOff(std::string text, const std::string& rule) {
 class OwnRuleTest : public ::testing::TestWithParam<std::string_view> {};
 
 // At least one of the stories that show a rule goes wrong with the rule switched off.
-TEST_P(OwnRuleTest, IsSwitchedByTheConfiguration) {
+TEST_P(OwnRuleTest, RuleSwitchedOffChangesAStoryThatShowsIt) {
   const std::string rule(GetParam());
   const auto stories = StoriesOf(rule);
   // subjects.md says why these have no story; tests/admission/controller/own_rules_test.cc has
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, OwnRuleTest, ::testing::ValuesIn(admission::Rule
                          });
 
 // Compares the chronicles of two runs.
-TEST(ScenarioDeterminism, SameStorySameTrace) {
+TEST(ScenarioDeterminism, EqualStoriesGiveEqualTraces) {
   const auto script = ReadScript("provisioning/s01-t4");
   ASSERT_TRUE(script) << script.error().message;
   std::vector<std::uint64_t> hashes;

@@ -7,7 +7,7 @@
 namespace berth::scenarios {
 namespace {
 
-TEST(ScriptTest, ABlockIsReadOnceForEachTurn) {
+TEST(ScriptTest, RepeatBlockIsReadOnceForEachTurn) {
   const auto script = ParseScript(R"(# name: turns
 repeat 3
   job b{i} queue=q runs={i}h   # the {i}-th
@@ -29,7 +29,7 @@ job last queue=q label=x={i}
   EXPECT_EQ(script->steps.back().Get("label"), "x={i}") << "there are no turns here";
 }
 
-TEST(ScriptTest, AWrongBlockIsRefusedWithItsLine) {
+TEST(ScriptTest, WrongRepeatBlockIsRefusedWithItsLine) {
   struct Row {
     const char* text;
     const char* message;
@@ -48,7 +48,7 @@ TEST(ScriptTest, AWrongBlockIsRefusedWithItsLine) {
   }
 }
 
-TEST(ScriptTest, TheStepsOfAllTurnsAreBounded) {
+TEST(ScriptTest, StepsOfAllTurnsOfARepeatBlockAreBounded) {
   std::string text = "# name: x\nrepeat 1000\n";
   for (int i = 0; i < 101; ++i) text += "job a queue=q\n";
   const auto script = ParseScript(text + "end\n");

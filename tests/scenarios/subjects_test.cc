@@ -82,7 +82,7 @@ std::map<std::string, std::string> Shown() {
   return shown;
 }
 
-TEST(SubjectsTest, EveryNameHasAStoryAndEveryStoryShowsAKnownName) {
+TEST(SubjectsTest, EveryDifferenceAndSubjectHasAStoryOrATest) {
   const std::map<std::string, std::string> shown = Shown();
   const Subjects subjects = ReadSubjects();
   std::set<std::string> known = Differences();
@@ -108,7 +108,7 @@ TEST(SubjectsTest, EveryStoryStandsInTheFolderOfASubject) {
   }
 }
 
-TEST(SubjectsTest, WhatIsToldElsewhereIsThere) {
+TEST(SubjectsTest, TestsThatReplaceAStoryExist) {
   const std::set<std::string> differences = Differences();
   for (const auto& [name, test] : ReadSubjects().elsewhere) {
     EXPECT_EQ(differences.count(name), 1U) << name;

@@ -33,14 +33,14 @@ double MeanIn(const Arrivals& arrivals, double from, double until) {
   return count / kArrivalDraws;
 }
 
-TEST(ArrivalsTest, TheRateIsThatOfThePast) {
+TEST(ArrivalsTest, ArrivalRateEqualsThatOfThePast) {
   RunMemberList list;
   for (int i = 0; i < 14 * 12; ++i) list.Ended(KeyOf("train-1"), i * 2 * kHourSeconds + 60, 30);
   const RunModel model = list.Model();
   EXPECT_NEAR(MeanIn(ArrivalsOf(model, 14), 0, 2 * kDaySeconds), 24, 3);
 }
 
-TEST(ArrivalsTest, ABatchComesAsAWhole) {
+TEST(ArrivalsTest, BatchArrivesAsAWhole) {
   RunMemberList list;
   for (int batch = 0; batch < 14 * 4; ++batch) {
     for (int i = 0; i < 5; ++i) {
@@ -57,7 +57,7 @@ TEST(ArrivalsTest, ABatchComesAsAWhole) {
                              [](const auto& a, const auto& b) { return a.submit < b.submit; }));
 }
 
-TEST(ArrivalsTest, NightsAndWeekendsAreQuietWhereTheyWere) {
+TEST(ArrivalsTest, ArrivalsFollowHoursAndWeekdaysOfThePast) {
   RunMemberList list;
   // Four weeks: ten jobs at ten o'clock of each weekday.
   for (int day = 1; day <= 28; ++day) {
@@ -77,7 +77,7 @@ TEST(ArrivalsTest, NightsAndWeekendsAreQuietWhereTheyWere) {
   EXPECT_LT(MeanIn(arrivals, 26.0 * kHourSeconds, 27.0 * kHourSeconds), day / 3);
 }
 
-TEST(ArrivalsTest, TheRecentPastWeighsMore) {
+TEST(ArrivalsTest, RecentArrivalsWeighMore) {
   RunMemberList list;
   for (int i = 0; i < 28 * 4; ++i)
     list.Ended(KeyOf("a"), 28 * kDaySeconds + i * 6 * kHourSeconds, 30);
@@ -85,7 +85,7 @@ TEST(ArrivalsTest, TheRecentPastWeighsMore) {
   EXPECT_GT(MeanIn(ArrivalsOf(list.Model(), 56), 0, kDaySeconds), 9);  // 8 in the mean of both
 }
 
-TEST(ArrivalsTest, AShortPastForetellsNothing) {
+TEST(ArrivalsTest, ShortPastGivesNoArrivals) {
   RunMemberList list;
   for (int i = 0; i < 4; ++i) list.Ended(KeyOf("train-1"), i * 2 * kHourSeconds + 60, 30);
   EXPECT_TRUE(ArrivalsOf(list.Model(), 1).Draw(1, SpanOf(kDaySeconds)).empty());

@@ -28,7 +28,7 @@ StartQuantiles Corrected(const Calibration& calibration, const StartQuantiles& r
 
 double SecondsOf(Duration span) { return std::chrono::duration<double>(span).count(); }
 
-TEST(CalibrationTest, FewStartsCorrectNothing) {
+TEST(CalibrationTest, FewStartsCorrectNoForecast) {
   Calibration calibration(kNoDoubt);
   for (std::size_t i = 1; i < Calibration::kFewestScores; ++i) {
     calibration.Add(PastOf(kForecast, seconds(9000)));
@@ -38,7 +38,7 @@ TEST(CalibrationTest, FewStartsCorrectNothing) {
   EXPECT_NE(Corrected(calibration, kForecast), kForecast);
 }
 
-TEST(CalibrationTest, AForecastThatIsTooEarlyIsMoved) {
+TEST(CalibrationTest, ForecastsThatWereTooEarlyAreMovedInProportion) {
   Calibration calibration(kNoDoubt);
   for (int i = 0; i < 100; ++i) calibration.Add(PastOf(kForecast, seconds(400 + i)));
   const StartQuantiles made = Corrected(calibration, kForecast);
@@ -50,13 +50,13 @@ TEST(CalibrationTest, AForecastThatIsTooEarlyIsMoved) {
   EXPECT_NEAR(std::chrono::duration<double>(twice.p50).count(), 898, 4);
 }
 
-TEST(CalibrationTest, NoStartIsBeforeTheForecast) {
+TEST(CalibrationTest, CorrectedStartIsNeverInThePast) {
   Calibration calibration(kNoDoubt);
   for (int i = 0; i < 100; ++i) calibration.Add(PastOf(kForecast, seconds(0)));
   EXPECT_EQ(Corrected(calibration, {seconds(1), seconds(20), seconds(500)}).p10, seconds(0));
 }
 
-TEST(CalibrationTest, JobsThatStillWaitMoveItFurther) {
+TEST(CalibrationTest, WaitingJobsMoveTheForecastFurther) {
   Calibration calibration(kNoDoubt);
   for (int i = 0; i < 100; ++i) calibration.Add(PastOf(kForecast, seconds(150 + i)));
   Calibration::Past waits = PastOf(kForecast, seconds(200));
@@ -117,7 +117,7 @@ TEST(CalibrationTest, AGroupWithFewStartsIsCorrectedByItsQueue) {
 }
 
 // Five days of starts that are one range too late move the forecast half of the way.
-TEST(CalibrationTest, FewDaysMoveAForecastAPartOfTheWay) {
+TEST(CalibrationTest, FewDaysOfStartsCorrectAForecastInPart) {
   Calibration calibration;
   const int days = static_cast<int>(Calibration::kDaysOfDoubt);
   for (int i = 0; i < 100; ++i) calibration.Add(PastOf(kForecast, seconds(400), {}, i % days));
@@ -127,14 +127,14 @@ TEST(CalibrationTest, FewDaysMoveAForecastAPartOfTheWay) {
   EXPECT_NEAR(SecondsOf(made.p90), 350, 1);
 }
 
-TEST(CalibrationTest, AJobHasWaitedForHalfAnHourWhenItsForecastIsALaterOne) {
+TEST(CalibrationTest, ForecastAfterTheLaterAgeIsALaterOne) {
   using Made = ForecastGroup::Made;
   EXPECT_EQ(GroupAt("a", kLaterAge - seconds(1)).made, Made::kAtSubmission);
   EXPECT_EQ(GroupAt("a", kLaterAge).made, Made::kLater);
 }
 
 // Waits are skewed, and three times as long as forecast.
-TEST(CalibrationTest, TheSharesAreKept) {
+TEST(CalibrationTest, CorrectedQuantilesHoldTheirSharesOfWaits) {
   Random random(7);
   Calibration calibration(kNoDoubt);
   Corrections corrections;

@@ -45,27 +45,27 @@ std::vector<double> SecondsByJob(const Day& day, const NodePool& pool) {
   return sums;
 }
 
-TEST(ChargesTest, BootsGoToTheFirstJobAndIdleTimesToTheLast) {
+TEST(ChargesTest, BootIsChargedToTheFirstJobAndIdleTimeToTheLast) {
   const NodePool pool = SmallPool(0, 1);
   const Day day = PlayOn(pool, "submit,cpu,run\n0,4,40\n150,4,10\n");
   // Boot to 60, run to 100, idle to 150, run to 160, idle to 260.
   EXPECT_EQ(SecondsByJob(day, pool), (std::vector<double>{150, 110}));
 }
 
-TEST(ChargesTest, SharedTimeIsDividedByRequests) {
+TEST(ChargesTest, SharedNodeTimeIsDividedByRequests) {
   const NodePool pool = SmallPool(0, 1);
   const Day day = PlayOn(pool, "submit,cpu,run\n0,3,40\n0,1,80\n");
   // Boot and 40 s together, then 40 s and the idle time of 100 s alone.
   EXPECT_EQ(SecondsByJob(day, pool), (std::vector<double>{75, 25 + 140}));
 }
 
-TEST(ChargesTest, PodsThatRequestNothingOfANodeShareIt) {
+TEST(ChargesTest, PodsWithoutRequestsShareANodeEqually) {
   const NodePool pool = SmallPool(0, 1);
   const Day day = PlayOn(pool, "submit,pods,run\n0,1,40\n0,3,40\n");
   EXPECT_EQ(SecondsByJob(day, pool), (std::vector<double>{25 + 0, 75 + 100}));
 }
 
-TEST(ChargesTest, WithoutPoolsNobodyIsCharged) {
+TEST(ChargesTest, NoJobIsChargedWithoutPools) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 8);
   const Day day = Play(cluster, "submit,cpu,run\n0,4,40\n");
@@ -103,7 +103,7 @@ TEST(FlavorCostsTest, ARunCostsThePriceOfItsFlavorForEachPod) {
   EXPECT_EQ(CostsOf(cluster, csv), (std::vector<double>{2 * 1.5 * 1.5, 1.5 / 4}));
 }
 
-TEST(ChargesTest, AReportHasWhatQueuesAreChargedAndWhatAllNodesCost) {
+TEST(ChargesTest, ReportHasChargesOfQueuesAndCostsOfAllNodes) {
   const NodePool pool = SmallPool(2, 2);
   const Day day = PlayOn(pool, "submit,class,cpu,run\n0,low,2,90\n0,high,2,180\n");
   const Report report = MakeReport(day.cluster, day.jobs, day.result, {pool},

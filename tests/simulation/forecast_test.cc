@@ -135,7 +135,7 @@ TEST_F(ForecastTest, AWaitingJobStartsWhenTheRunningOneEnds) {
   EXPECT_EQ(Of(forecast, "second").why, "");
 }
 
-TEST_F(ForecastTest, DeadlinesAreKeptInSomeOfTheDraws) {
+TEST_F(ForecastTest, CountsDrawsThatMeetTheDeadline) {
   AddQueue(cluster_, "a", 4);
   Add(RunningWorkload("running", "a", 4, 500), 100, 100);
   const auto with_deadline = [](const std::string& name, std::int64_t age, std::int64_t in) {
@@ -153,7 +153,7 @@ TEST_F(ForecastTest, DeadlinesAreKeptInSomeOfTheDraws) {
   EXPECT_EQ(Of(forecast, "by-chance").in_time, 5);
 }
 
-TEST_F(ForecastTest, APreemptedJobRunsAnewForItsWholeRun) {
+TEST_F(ForecastTest, PreemptedJobRestartsFromItsBeginning) {
   AddQueue(cluster_, "a", 4);
   Add(RunningWorkload("low", "a", 4, 50), 70, 70);
   api::Workload high = WaitingWorkload("high", "a", 4);
@@ -169,7 +169,7 @@ TEST_F(ForecastTest, APreemptedJobRunsAnewForItsWholeRun) {
 }
 
 // What a stopped job had run is ahead of it once more, and what was left.
-TEST_F(ForecastTest, AnEvictedJobRunsAnewForItsWholeRun) {
+TEST_F(ForecastTest, EvictedJobRestartsFromItsBeginning) {
   AddQueue(cluster_, "a", 4);
   api::Workload stopped = RunningWorkload("stopped", "a", 4, 5400);
   AddCondition(stopped, api::kEvicted, true, api::kNodeFailures, 0);
@@ -179,7 +179,7 @@ TEST_F(ForecastTest, AnEvictedJobRunsAnewForItsWholeRun) {
   EXPECT_EQ(Of(forecast, "next").starts, Starts(10, seconds(6000)));
 }
 
-TEST_F(ForecastTest, AJobWithoutRoomNeverStartsAndSaysWhy) {
+TEST_F(ForecastTest, JobAboveTheQuotaNeverStartsAndHasAReason) {
   AddQueue(cluster_, "a", 4);
   Add(RunningWorkload("running", "a", 4, 1), 60, 60);
   Add(WaitingWorkload("big", "a", 8), 30, 30);
@@ -192,7 +192,7 @@ TEST_F(ForecastTest, AJobWithoutRoomNeverStartsAndSaysWhy) {
             "maximum capacity (4)");
 }
 
-TEST_F(ForecastTest, AJobOfALostQueueSaysSo) {
+TEST_F(ForecastTest, ReasonNamesALocalQueueThatDoesNotExist) {
   AddQueue(cluster_, "a", 4);
   Add(WaitingWorkload("lost", "b", 1), 30, 30);
   EXPECT_EQ(Of(Make(), "lost").why, "LocalQueue team/b does not exist");
@@ -210,7 +210,7 @@ TEST_F(ForecastTest, TheDrawsCoverTheDistributionEvenly) {
   EXPECT_NEAR(std::chrono::duration<double>(*next.At(0.9)).count(), 900, 11);
 }
 
-TEST_F(ForecastTest, ASeedGivesOneForecastWhoeverElseWaits) {
+TEST_F(ForecastTest, SeedGivesOneForecastWhateverOtherQueuesHold) {
   AddQueue(cluster_, "a", 4);
   AddQueue(cluster_, "b", 4);
   Add(RunningWorkload("running", "a", 4, 5), 0, 1000);
@@ -223,7 +223,7 @@ TEST_F(ForecastTest, ASeedGivesOneForecastWhoeverElseWaits) {
   EXPECT_NE(Of(Make(), "next").starts, once);
 }
 
-TEST_F(ForecastTest, CapacityComesAfterQuota) {
+TEST_F(ForecastTest, JobWaitsForCapacityAfterItsReservation) {
   AddQueue(cluster_, "a", 4);
   Add(RunningWorkload("running", "a", 4, 5), 100, 100);
   Add(WaitingWorkload("next", "a", 4), 30, 30);
@@ -237,7 +237,7 @@ TEST_F(ForecastTest, CapacityComesAfterQuota) {
   EXPECT_EQ(Of(forecast, "after").starts[0], seconds(130) + wait);
 }
 
-TEST_F(ForecastTest, AReservedJobWaitsForCapacityAlone) {
+TEST_F(ForecastTest, JobWithAReservationWaitsOnlyForCapacity) {
   AddQueue(cluster_, "a", 4);
   api::Workload reserved = RunningWorkload("reserved", "a", 4, 5);
   AddCondition(reserved, api::kAdmitted, false, "NoChecks", 5);
@@ -251,7 +251,7 @@ TEST_F(ForecastTest, AReservedJobWaitsForCapacityAlone) {
   EXPECT_EQ(*Of(forecast, "next").starts[0], *starts[0] + seconds(60));
 }
 
-TEST_F(ForecastTest, AnEvictedJobGivesItsQuotaBack) {
+TEST_F(ForecastTest, EvictedJobReleasesItsQuota) {
   AddQueue(cluster_, "a", 4);
   api::Workload evicted = RunningWorkload("evicted", "a", 4, 5);
   AddCondition(evicted, api::kEvicted, true, "Preempted", 1);
@@ -264,7 +264,7 @@ TEST_F(ForecastTest, AnEvictedJobGivesItsQuotaBack) {
   EXPECT_EQ(Of(forecast, "evicted").At(0.5), seconds(10));
 }
 
-TEST_F(ForecastTest, ABackoffEndsBeforeTheStart) {
+TEST_F(ForecastTest, JobStartsAfterItsBackoff) {
   AddQueue(cluster_, "a", 4);
   api::Workload later = WaitingWorkload("later", "a", 1);
   later.status.requeue_state = {.count = 1, .requeue_at = kNow + seconds(45)};
@@ -273,7 +273,7 @@ TEST_F(ForecastTest, ABackoffEndsBeforeTheStart) {
   EXPECT_EQ(Of(Make(), "later").At(0.5), seconds(45));
 }
 
-TEST_F(ForecastTest, WhatNoQueueHoldsIsToldApart) {
+TEST_F(ForecastTest, DeactivatedAndFinishedWorkloadsHaveNoForecast) {
   AddQueue(cluster_, "a", 4);
   api::Workload off = WaitingWorkload("off", "a", 1);
   off.spec.active = false;
@@ -288,7 +288,7 @@ TEST_F(ForecastTest, WhatNoQueueHoldsIsToldApart) {
   EXPECT_EQ(standing_.not_queued[0].why, "is deactivated: spec.active is false");
 }
 
-TEST_F(ForecastTest, PartsAreTheWhole) {
+TEST_F(ForecastTest, JoinedPartsEqualTheWholeForecast) {
   AddQueue(cluster_, "a", 4);
   Add(RunningWorkload("first", "a", 4, 10), 100, 900);
   Add(WaitingWorkload("second", "a", 4, 20), 50, 300);
@@ -384,7 +384,7 @@ class ForecastOfHistoryTest : public ForecastTest {
 
 // Four CPUs, one of which is busy for an hour: a job of four waits for all of them. Small jobs
 // that come later start at once, and delay it.
-TEST_F(ForecastOfHistoryTest, JobsThatComeLaterOvertakeAWideOne) {
+TEST_F(ForecastOfHistoryTest, SmallJobsThatArriveLaterDelayAWideJob) {
   AddQueue(cluster_, "a", 4);
   AddPast(7);
   options_.draws = 20;
@@ -402,7 +402,7 @@ TEST_F(ForecastOfHistoryTest, JobsThatComeLaterOvertakeAWideOne) {
   EXPECT_EQ(Of(MakeWithHistory(true), "wide").starts, among.starts);
 }
 
-TEST_F(ForecastOfHistoryTest, AJobBehindAllOthersMovesNobody) {
+TEST_F(ForecastOfHistoryTest, LastJobOfAQueueDelaysNoOtherJob) {
   AddQueue(cluster_, "a", 2);
   AddPast(3);
   AddMember(RunningWorkload("running", "a", 2, 100), KeyOf("small"), 100);

@@ -63,7 +63,7 @@ TEST(GeneratorTest, RunsFollowTheirDistribution) {
   EXPECT_EQ(MeanOf(RunsOf(ManyJobs({.first = 7s}))), 7);
 }
 
-TEST(GeneratorTest, ArrivalsAndShapes) {
+TEST(GeneratorTest, ArrivalsAndShapesFollowTheSource) {
   JobSource source = ManyJobs({.first = 1s});
   source.start = 100s;
   source.shapes = {{.weight = 3, .pods = 1}, {.weight = 1, .pods = 8}};
@@ -128,7 +128,7 @@ TEST(GeneratorTest, AShareOfTheJobsFails) {
   EXPECT_EQ(failed(), kMany);
 }
 
-TEST(GeneratorTest, AJobWaitsForThoseBefore) {
+TEST(GeneratorTest, JobIsSubmittedAfterItsPredecessors) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 1);
   Prepare(cluster);
@@ -161,7 +161,7 @@ TEST(GeneratorTest, AJobWaitsForThoseBefore) {
   EXPECT_NEAR(report.total.figures.wait_mean, 20.0 / 3, 1e-9);
 }
 
-TEST(GeneratorTest, WhatComesAfterAJobThatNeverFinishes) {
+TEST(GeneratorTest, JobAfterOneThatNeverFinishesIsNotSubmitted) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 1);
   Prepare(cluster);

@@ -21,7 +21,7 @@ std::string ProblemOf(const Cluster& cluster, const std::string& csv) {
   return jobs ? "" : jobs.error().message;
 }
 
-TEST(BindJobsTest, SortsBySubmissionAndKeepsTies) {
+TEST(BindJobsTest, SortsBySubmissionAndKeepsTheOrderOfTies) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 4);
   const auto jobs = Bind(cluster, "submit,run,class,pods,cpu\n5,1,high,2,3\n0,1,7,1,1\n5,1,,2,3\n");
@@ -56,7 +56,7 @@ TEST(BindJobsTest, TheDefaultQueueTakesRowsWithoutQueue) {
   EXPECT_EQ((*jobs)[1].local_queue, 0U);
 }
 
-TEST(BindJobsTest, NamesTheLineOfARowThatDoesNotFit) {
+TEST(BindJobsTest, WrongRowIsRefusedWithItsLine) {
   Cluster cluster = EmptyCluster();
   EXPECT_EQ(ProblemOf(cluster, "submit,run\n"),
             "the manifests have no LocalQueue: no job can be queued");

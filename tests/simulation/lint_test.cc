@@ -74,7 +74,7 @@ void AddCohort(LintInput& input, const char* flavor, const char* resource) {
   cohort.spec.resource_groups.push_back({{resource}, {{flavor, {quota}}}});
 }
 
-TEST(LintTest, QuotasOfCohorts) {
+TEST(LintTest, UnusableQuotasOfCohortsAreFound) {
   EXPECT_THAT(Changed([](LintInput& input) { AddCohort(input, "default", "cpu"); }), IsEmpty());
   EXPECT_THAT(Changed([](LintInput& input) { AddCohort(input, "default", "memory"); }),
               ElementsAre("warning cohort-quota-unusable Cohort org "
@@ -97,7 +97,7 @@ TEST(LintTest, QuotasOfCohorts) {
               IsEmpty());
 }
 
-TEST(LintTest, NodesOfFlavors) {
+TEST(LintTest, FlavorsWithoutMatchingNodesAreFound) {
   const auto labelled = [](LintInput& input) {
     input.cluster.flavors[0].node_labels = {{"gpu", "t4"}};
   };
@@ -115,7 +115,7 @@ TEST(LintTest, NodesOfFlavors) {
 }
 
 // What cannot be read is there all the same.
-TEST(LintTest, NothingIsSaidOfWhatCannotBeRead) {
+TEST(LintTest, UnreadableObjectsCountAsPresent) {
   EXPECT_THAT(Changed([](LintInput& input) {
                 FirstQueue(input).spec.admission_checks = {{.check = "dws"}};
                 FirstQueue(input).spec.resource_groups[0].flavors[0].flavor = "other";
@@ -253,7 +253,7 @@ TEST(LintTest, PreemptionThatStarvesWorkloadsIsFound) {
               ElementsAre("warning priority-starves ClusterQueue a spec.resourceGroups"));
 }
 
-TEST(LintTest, StepsInAnotherOrderThanTheFlavors) {
+TEST(LintTest, StepsInAnotherOrderThanTheFlavorsAreFound) {
   const auto with_steps = [](std::vector<std::string> flavors) {
     return Changed([&flavors](LintInput& input) {
       auto& group = FirstQueue(input).spec.resource_groups[0];
@@ -292,7 +292,7 @@ std::vector<LintFinding> LintJobOf(const std::string& queue, int cpus, LintInput
   return LintJobs(input.cluster, {{"Job", workload}}, {});
 }
 
-TEST(LintTest, JobsThatNothingAdmits) {
+TEST(LintTest, JobsThatAreNeverAdmittedAreFound) {
   EXPECT_THAT(LintJobOf("a", 4, Clean()), IsEmpty());
   EXPECT_THAT(LintJobOf("a", 8, Clean()), IsEmpty());  // it borrows
   EXPECT_THAT(LintJobOf("", 99, Clean()), IsEmpty());  // it is not queued

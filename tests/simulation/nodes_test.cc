@@ -50,7 +50,7 @@ TEST(NodesTest, PodsFillNodesBeforeNewOnesBoot) {
   EXPECT_EQ(use[0].busy_time, seconds(100 + 150));
 }
 
-TEST(NodesTest, AnIdleNodeServesUntilItGoes) {
+TEST(NodesTest, IdleNodeIsReusedUntilItsIdleTimeEnds) {
   Nodes nodes({PoolOf("a", 4, 3)}, kBegin);
   const PodNeeds needs{.requests = &kTwoCpus};
   const auto first = nodes.Place(needs, 1, kBegin);
@@ -62,7 +62,7 @@ TEST(NodesTest, AnIdleNodeServesUntilItGoes) {
   EXPECT_EQ(late->ready, kBegin + seconds(330));
 }
 
-TEST(NodesTest, TheLeastNodesStayAndAreReady) {
+TEST(NodesTest, MinimumNodesAreReadyAndStay) {
   NodePool pool = PoolOf("a", 4, 3);
   pool.min_nodes = 1;
   Nodes nodes({pool}, kBegin);
@@ -141,7 +141,7 @@ NodePool LowPriorityPool(int most, Duration life) {
   return pool;
 }
 
-TEST(NodesTest, AJobWhoseNodeIsTakenBackBeginsAnewAndKeepsItsQuota) {
+TEST(NodesTest, JobRestartsWithItsQuotaWhenItsNodeIsEvicted) {
   const Day day = PlayOnPools({LowPriorityPool(1, seconds(200))}, 8,
                               "submit,cpu,run\n"
                               "0,4,150\n"
@@ -168,7 +168,7 @@ TEST(NodesTest, AllPodsOfAJobLeaveWithOneNode) {
   EXPECT_EQ(day.result.pools[1].peak, 1);
 }
 
-TEST(NodesTest, AJobThatOutlivesItsNodesEndsAtLast) {
+TEST(NodesTest, JobLongerThanItsNodesLiveIsGivenUp) {
   const Day day = PlayOnPools({LowPriorityPool(1, seconds(200))}, 4,
                               "submit,cpu,run\n"
                               "0,4,300\n"
@@ -181,7 +181,7 @@ TEST(NodesTest, AJobThatOutlivesItsNodesEndsAtLast) {
   EXPECT_TRUE(day.result.outcomes[1].finished);  // it has the quota that the first gave back
 }
 
-TEST(NodesTest, NodesWithoutPodsGoAtTheirTimeToo) {
+TEST(NodesTest, IdleNodesAreEvictedAtTheirAge) {
   NodePool pool = LowPriorityPool(1, seconds(200));
   pool.min_nodes = 1;
   Nodes nodes({pool}, kBegin);
@@ -194,7 +194,7 @@ TEST(NodesTest, NodesWithoutPodsGoAtTheirTimeToo) {
   EXPECT_EQ(gone, (std::vector<Duration>{seconds(200), seconds(460)}));
 }
 
-TEST(NodesTest, EvictionsComeAtTheRateOfThePool) {
+TEST(NodesTest, EvictionsFollowTheRateOfThePool) {
   constexpr int kNodes = 400;
   NodePool pool = PoolOf("low", 2, kNodes);
   pool.evictions_per_hour = 60;

@@ -70,7 +70,7 @@ TEST(AlibabaTest, EachEndedTaskBecomesAJobOfItsInstances) {
   EXPECT_EQ(ReadAlibabaTasks(with_names)->jobs.size(), 1U);
 }
 
-TEST(AlibabaTest, WhatDoesNotFitHasLineAndColumn) {
+TEST(AlibabaTest, WrongFieldIsRefusedWithLineAndColumn) {
   const auto pods = [](const std::string& row) {
     return ReadAlibabaPods(std::string(kPods) + row).error().message;
   };
@@ -94,7 +94,7 @@ Report ReportWith(double wait, const std::string& queue) {
   return report;
 }
 
-TEST(SpreadTest, MeansAndDeviations) {
+TEST(SpreadTest, SpreadHasMeansExtremesAndDeviations) {
   std::vector<Report> reports{ReportWith(1, "a"), ReportWith(5, "b")};
   reports[0].total.figures.used["cpu"] = 6;
   reports[1].total.figures.used["nvidia.com/gpu"] = 3;
@@ -118,7 +118,7 @@ TEST(SpreadTest, MeansAndDeviations) {
                    2.5);  // 0 in the first run
 }
 
-TEST(SpreadTest, AFileComparedWithItselfIsZero) {
+TEST(SpreadTest, RunsComparedWithThemselvesDifferInNothing) {
   const std::vector<Report> runs{ReportWith(1, "a"), ReportWith(5, "a")};
   const SpreadReport spread = SpreadOfDifferences(runs, runs);
   for (const Spread& each : spread.total.measures) {

@@ -21,7 +21,7 @@ Day FourJobs(int cpus) {
               "60,,64,1\n");
 }
 
-TEST(ReportTest, CountsWaitsUseAndLoss) {
+TEST(ReportTest, CountsWaitsUsageAndDestroyedHours) {
   const Day day = FourJobs(4);
   const Report report = MakeReport(day.cluster, day.jobs, day.result);
   ASSERT_EQ(report.rows.size(), 3U);
@@ -81,7 +81,7 @@ TEST(ReportTest, JobsThatFailAreCounted) {
   EXPECT_DOUBLE_EQ(report.total.figures.used.at("cpu"), 4 * 120 / 3600.0);
 }
 
-TEST(ReportTest, AReportAndItselfDifferInNothing) {
+TEST(ReportTest, ReportComparedWithItselfDiffersInNothing) {
   const Day day = FourJobs(4);
   const Report report = MakeReport(day.cluster, day.jobs, day.result);
   const Comparison same = Compare(report, report);
@@ -97,7 +97,7 @@ TEST(ReportTest, AReportAndItselfDifferInNothing) {
   EXPECT_EQ(same.quota[0].utilisation, 0);
 }
 
-TEST(ReportTest, MoreQuotaIsADifference) {
+TEST(ReportTest, ComparisonShowsTheEffectOfMoreQuota) {
   const Day small = FourJobs(4);
   const Day large = FourJobs(128);
   const Comparison comparison = Compare(MakeReport(small.cluster, small.jobs, small.result),

@@ -72,7 +72,7 @@ TEST(RunDrawTest, RunsOfABatchAreAlike) {
   EXPECT_GT(alike / kDraws, 0.8);  // half of them, if runs were independent
 }
 
-TEST(RunDrawTest, WhatRunsTellsOfTheMembersThatWait) {
+TEST(RunDrawTest, RunningMembersOfABatchDecideAboutWaitingMembers) {
   RunMemberList list;
   AddTwoKinds(list, KeyOf("train-1"));
   const auto share = [&list](std::int64_t elapsed) {
@@ -85,7 +85,7 @@ TEST(RunDrawTest, WhatRunsTellsOfTheMembersThatWait) {
   EXPECT_LT(share(2000), 0.15);  // those that run have outlasted every short run
 }
 
-TEST(RunDrawTest, NoRunIsShorterThanItWasOrLongerThanDeclared) {
+TEST(RunDrawTest, RunIsBetweenItsElapsedAndItsDeclaredTime) {
   RunMemberList list;
   RunKey key = KeyOf("train-1");
   key.declared = 5000;
@@ -101,7 +101,7 @@ TEST(RunDrawTest, NoRunIsShorterThanItWasOrLongerThanDeclared) {
   }
 }
 
-TEST(RunDrawTest, ARestartedDrawForgets) {
+TEST(RunDrawTest, RestartedDrawRepeatsTheSameRuns) {
   RunMemberList list;
   AddTwoKinds(list, KeyOf("train-1"));
   list.Waits(KeyOf("train-2"), 10);

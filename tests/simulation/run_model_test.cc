@@ -35,7 +35,7 @@ TEST(RunModelTest, TheStemIsTheNameWithoutItsNumbers) {
   EXPECT_EQ(StemOf("resnet50"), "resnet50");
 }
 
-TEST(RunModelTest, AKeyHasWhatTheWorkloadDeclares) {
+TEST(RunModelTest, RunKeyHasTheFieldsOfTheWorkload) {
   api::Workload workload = WaitingWorkload("train-3", "a", 2);
   workload.spec.pod_sets[0].count = 3;
   workload.spec.pod_sets[0].pod_template.spec.containers[0].image = "model:1";
@@ -54,7 +54,7 @@ TEST(RunModelTest, AKeyHasWhatTheWorkloadDeclares) {
   EXPECT_EQ(RunKeyOf(workload, {}).declared, 900);
 }
 
-TEST(RunModelTest, NothingKnownIsThePriorWithinTheDeclaredMaximum) {
+TEST(RunModelTest, UnknownRunIsThePriorWithinTheDeclaredMaximum) {
   RunMemberList list;
   RunKey bounded = KeyOf("y");
   bounded.declared = 1000;
@@ -90,7 +90,7 @@ TEST(RunModelTest, RunsOfTheKindOutweighThoseOfTheQueue) {
   EXPECT_EQ(model.Whole(far).level, RunLevel::kCluster);
 }
 
-TEST(RunModelTest, ANameThatRecursIsAKindOfItsOwn) {
+TEST(RunModelTest, RunsOfARecurringNameAreModelledApart) {
   RunMemberList list;
   for (int i = 0; i < 5; ++i) {
     list.Ended(KeyOf("etl-1"), kDaySeconds + 2 * kHourSeconds * i, 600);
@@ -104,7 +104,7 @@ TEST(RunModelTest, ANameThatRecursIsAKindOfItsOwn) {
 }
 
 // A thousand jobs that run together for long tell as much as a few.
-TEST(RunModelTest, ARunningBatchPushesNobodyToItsLongestRun) {
+TEST(RunModelTest, LargeRunningBatchDoesNotMoveOtherKindsToLongRuns) {
   RunMemberList list;
   AddRuns(list, KeyOf("short-1"), 600);
   list.Ended(KeyOf("long-1"), 3 * kDaySeconds, 108'000);
@@ -113,7 +113,7 @@ TEST(RunModelTest, ARunningBatchPushesNobodyToItsLongestRun) {
   EXPECT_EQ(list.Model().Whole(job).At(0.5), 600);
 }
 
-TEST(RunModelTest, AUserIsTheSubmitterWhateverTheNamesAre) {
+TEST(RunModelTest, UserOutweighsTheNamesOfJobs) {
   RunMemberList list;
   AddRuns(list, KeyOf("xa", 1, "ann"), 600);
   AddRuns(list, KeyOf("xb", 1, "bob"), 9000);
@@ -137,7 +137,7 @@ TEST(RunModelTest, ABatchThatEndsEarlyShiftsItsWaitingMembers) {
 }
 
 // A batch of a thousand jobs tells as much of the next batch as a few jobs do.
-TEST(RunModelTest, ALargeBatchDoesNotHideTheOthers) {
+TEST(RunModelTest, LargeBatchDoesNotOutweighOtherRuns) {
   RunMemberList list;
   for (int i = 0; i < 1000; ++i) {
     list.Ended(KeyOf("train-" + std::to_string(5000 + i)), 2 * kDaySeconds + i, 10);
@@ -147,7 +147,7 @@ TEST(RunModelTest, ALargeBatchDoesNotHideTheOthers) {
   EXPECT_EQ(list.Model().Whole(job).At(0.6), 10'000);
 }
 
-TEST(RunModelTest, AStoppedRunPushesNobodyToTheMaximum) {
+TEST(RunModelTest, StoppedRunsDoNotMoveAForecastToTheDeclaredMaximum) {
   RunMemberList list;
   RunKey key = KeyOf("train-1");
   key.declared = 100'000;
@@ -161,7 +161,7 @@ TEST(RunModelTest, AStoppedRunPushesNobodyToTheMaximum) {
   EXPECT_LT(model.Whole(job).At(0.9), 2000);
 }
 
-TEST(RunModelTest, WhatIsLeftDependsOnWhatItHasRun) {
+TEST(RunModelTest, RemainingRunDependsOnTheElapsedRun) {
   RunMemberList list;
   AddRuns(list, KeyOf("train-1"), 100);
   AddRuns(list, KeyOf("train-1"), 1000);
@@ -187,7 +187,7 @@ TEST(RunModelTest, OldRunsWeighLess) {
   EXPECT_EQ(list.Model().Whole(job).At(0.5), 10);
 }
 
-TEST(RunModelTest, TheLikenessOfBatchesIsMeasured) {
+TEST(RunModelTest, LikenessOfRunsInABatchIsMeasured) {
   RunMemberList alike;
   RunMemberList mixed;
   for (int batch = 0; batch < 60; ++batch) {

@@ -51,7 +51,7 @@ TEST(TimelineTest, ValuesAreMeansOfTheirSteps) {
   EXPECT_TRUE(timeline.of_nodes.empty());
 }
 
-TEST(TimelineTest, RunsEndWithTheirPreemption) {
+TEST(TimelineTest, PreemptionEndsARun) {
   const Day day = Preempted();
   ASSERT_EQ(day.runs.size(), 3U);
   EXPECT_EQ(day.runs[0].job, 0U);
@@ -61,14 +61,14 @@ TEST(TimelineTest, RunsEndWithTheirPreemption) {
   EXPECT_TRUE(day.runs[2].finished);
 }
 
-TEST(TimelineTest, WhatNeverRunsWaitsToTheEnd) {
+TEST(TimelineTest, JobThatNeverStartsWaitsToTheEnd) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 4);
   const Day day = Play(cluster, "submit,cpu,run\n0,4,100\n50,64,1\n");
   EXPECT_EQ(TimelineOf(day, 4).waiting, (Values{0, 0, 1, 1}));
 }
 
-TEST(TimelineTest, NodesAreThereFromTheirBootToTheirEnd) {
+TEST(TimelineTest, NodesCountFromTheirBootToTheirEnd) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 100);
   const Day day = Play(cluster, "submit,pods,cpu,run\n0,2,4,40\n150,1,4,50\n", Duration::zero(),
@@ -89,7 +89,7 @@ TEST(TimelineTest, NodesAreThereFromTheirBootToTheirEnd) {
   EXPECT_EQ(gantt.rows[1].bars.size(), 1U);
 }
 
-TEST(TimelineTest, TheSmallestQueuesAreOneSeries) {
+TEST(TimelineTest, SmallestQueuesAreJoinedInOneSeries) {
   Cluster cluster = EmptyCluster();
   std::string rows = "submit,queue,cpu,run\n";
   for (int i = 1; i <= 4; ++i) {
@@ -111,7 +111,7 @@ TEST(TimelineTest, TheSmallestQueuesAreOneSeries) {
             (Shares{{"q4", 4}, {"q3", 3}, {"q2", 2}, {"q1", 1}}));  // no "others" of one
 }
 
-TEST(TimelineTest, UseIsThatOfTheReport) {
+TEST(TimelineTest, UsageEqualsThatOfTheReport) {
   const Day day = Preempted();
   const Report report = MakeReport(day.cluster, day.jobs, day.result);
   for (const std::size_t steps : {1U, 7U, 240U}) {
@@ -124,7 +124,7 @@ TEST(TimelineTest, UseIsThatOfTheReport) {
   }
 }
 
-TEST(TimelineTest, NothingRanInNoTime) {
+TEST(TimelineTest, TimelineOfNoTimeIsZero) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 4);
   const Day day = Play(cluster, "submit,cpu,run\n0,64,1\n");
@@ -144,7 +144,7 @@ TEST(GanttTest, BarsOfALaneDoNotOverlap) {
   EXPECT_EQ(lanes, (std::vector<std::size_t>{0, 1, 2, 1}));
 }
 
-TEST(GanttTest, WhatExceedsALimitIsCounted) {
+TEST(GanttTest, RowsAndBarsAboveALimitAreCounted) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 3);
   AddQueue(cluster, "b", 3);

@@ -68,7 +68,7 @@ TEST(CsvTest, ReadsTimes) {
   EXPECT_EQ(trace->jobs[1].run, Duration(1));
 }
 
-TEST(CsvTest, ReadsTimesAsOtherProgramsWriteThem) {
+TEST(CsvTest, ReadsRunTimesInEveryUsualForm) {
   const struct {
     const char* text;
     Duration run;
@@ -92,7 +92,7 @@ TEST(CsvTest, ReadsTimesAsOtherProgramsWriteThem) {
 }
 
 // Spreadsheets and other clusters write such files.
-TEST(CsvTest, ColumnsOfOtherNamesAreNotRead) {
+TEST(CsvTest, UnknownColumnsAreNamedAndNotRead) {
   const auto trace =
       ReadCsv("job_id,submit,run,pods,exit code,\n7,0,1d,4.0,anything,\n8,1,1,1,,\n");
   ASSERT_TRUE(trace) << trace.error().message;
@@ -188,7 +188,7 @@ TEST(SwfTest, ReadsProcessorsAndRunTimes) {
 }
 
 // Rows as archives have them: only the fields that are read must be numbers.
-TEST(SwfTest, ReadsWhatArchivesHave) {
+TEST(SwfTest, IgnoresMalformedFieldsThatItDoesNotRead) {
   const auto trace = ReadTrace(TraceFormat::kSwf,
                                "\xEF\xBB\xBF"
                                "; header\n"

@@ -21,7 +21,7 @@ PolicyTrial Trial(const std::string& name, double mean, double p99, double destr
   return trial;
 }
 
-TEST(TuningTest, TheProposalWorsensNothingElse) {
+TEST(TuningTest, ProposalWorsensNoOtherMeasureMuch) {
   struct Row {
     const char* name;
     std::vector<PolicyTrial> trials;
@@ -48,7 +48,7 @@ TEST(TuningTest, TheProposalWorsensNothingElse) {
   }
 }
 
-TEST(TuningTest, TheTrialsAreDistinctPoliciesThatCanBeRead) {
+TEST(TuningTest, TrialsAreDistinctValidPolicies) {
   const std::vector<PolicyTrial> trials = PolicyTrials();
   EXPECT_TRUE(trials[0].annotations.empty()) << "the first changes nothing";
   std::set<std::string> names;
@@ -62,7 +62,7 @@ TEST(TuningTest, TheTrialsAreDistinctPoliciesThatCanBeRead) {
   EXPECT_EQ(policies.size(), trials.size());
 }
 
-TEST(TuningTest, ATrialReplacesWhatTheQueueSays) {
+TEST(TuningTest, TrialReplacesThePolicyOfEveryQueue) {
   Cluster cluster;
   cluster.cluster_queues.resize(2);
   cluster.cluster_queues[0].meta.annotations = {{api::kOrderAnnotation, "Fifo"}, {"other", "x"}};

@@ -37,14 +37,14 @@ std::vector<std::string> EffectsOf(const Side& before, const Side& after) {
   return effects;
 }
 
-TEST(WhatIfTest, OfAForecastAndItselfNothingChanges) {
+TEST(WhatIfTest, EqualForecastsHaveNoEffects) {
   Side side;
   side.Add(WaitingWorkload("a", "q", 1), {seconds(5), std::nullopt})
       .Add(RunningWorkload("b", "q", 1, 10), {-seconds(10), -seconds(10)}, {1, 0});
   EXPECT_EQ(EffectsOf(side, side), (std::vector<std::string>{"a none", "b none"}));
 }
 
-TEST(WhatIfTest, EachEffectIsNamed) {
+TEST(WhatIfTest, EachChangeOfAJobHasItsEffect) {
   const auto wait = [](const char* name) { return WaitingWorkload(name, "q", 1); };
   Side before;
   before.Add(wait("later"), {seconds(5), seconds(5)})

@@ -81,7 +81,7 @@ TEST_F(WorkloadsTest, APreemptedWorkloadGivesItsQuotaToThePreemptor) {
   EXPECT_TRUE(admission::GivesQuota(third.decisions[0]));
 }
 
-TEST_F(WorkloadsTest, WhatIsNotDeliveredTheSchedulerDoesNotKnow) {
+TEST_F(WorkloadsTest, SchedulerSeesChangesOnlyAfterDelivery) {
   Submit(0, 0);
   const api::ObjectKey key = workloads_.object(0)->meta.key();
   workloads_.Finish(0, kNow);
@@ -96,7 +96,7 @@ TEST_F(WorkloadsTest, WhatIsNotDeliveredTheSchedulerDoesNotKnow) {
   EXPECT_FALSE(scheduler_.workloads().Find(key).has_value());
 }
 
-TEST_F(WorkloadsTest, AWorkloadFinishesOnce) {
+TEST_F(WorkloadsTest, SecondFinishChangesNothing) {
   Submit(0, 0);
   workloads_.Finish(0, kNow);
   const auto finished = workloads_.object(0);

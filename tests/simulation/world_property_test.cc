@@ -171,7 +171,7 @@ TEST(WorldProperty, NoJobIsLostAndNoQuotaExceeded) {
   });
 }
 
-TEST(WorldProperty, NodesAreNeverOverfullAndLoseNoJob) {
+TEST(WorldProperty, NodesAreNeverOvercommittedAndLoseNoJob) {
   support::CheckProperty(200, [] {
     const Story story = AnyStory(true);
     std::vector<NodePool> pools(1 + static_cast<std::size_t>(*Below(2)));
@@ -203,7 +203,7 @@ TEST(WorldProperty, NodesAreNeverOverfullAndLoseNoJob) {
   });
 }
 
-TEST(WorldProperty, WhatFitsTheCohortFinishes) {
+TEST(WorldProperty, JobFinishesExactlyWhenItFitsTheCohort) {
   support::CheckProperty(300, [] {
     const Story story = AnyStory(false);
     const Day day = Play(story.cluster, story.csv, std::chrono::seconds(*Below(2)));
@@ -214,7 +214,7 @@ TEST(WorldProperty, WhatFitsTheCohortFinishes) {
   });
 }
 
-TEST(WorldProperty, TheSameInputGivesTheSameDay) {
+TEST(WorldProperty, EqualInputGivesEqualDecisions) {
   support::CheckProperty(100, [] {
     const Story story = AnyStory(true);
     const Day first = Play(story.cluster, story.csv);

@@ -29,7 +29,7 @@ TEST(WorldTest, JobsOfOneQueueWaitInOrder) {
   EXPECT_FALSE(day.result.stopped_early);
 }
 
-TEST(WorldTest, ParkedJobsAreWokenTogetherAfterTheBatch) {
+TEST(WorldTest, ParkedJobIsRetriedAfterTheBatchPeriod) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 4);
   const Day day = Play(cluster, "submit,cpu,run\n0,4,100\n10,4,50\n", seconds(1));
@@ -37,7 +37,7 @@ TEST(WorldTest, ParkedJobsAreWokenTogetherAfterTheBatch) {
                                 "101 start 1", "151 finish 1"}));
 }
 
-TEST(WorldTest, APreemptedJobStartsAnew) {
+TEST(WorldTest, PreemptedJobRestartsFromTheBeginning) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 4);
   const Day day = Play(cluster, "submit,cpu,run,class\n0,4,100,low\n40,4,20,high\n");
@@ -49,7 +49,7 @@ TEST(WorldTest, APreemptedJobStartsAnew) {
   EXPECT_EQ(day.result.outcomes[1].lost, Duration(0));
 }
 
-TEST(WorldTest, ABorrowerGivesBackWhatItsOwnerAsksFor) {
+TEST(WorldTest, LenderPreemptsTheBorrower) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 2, "org");
   AddQueue(cluster, "b", 2, "org");
@@ -61,7 +61,7 @@ TEST(WorldTest, ABorrowerGivesBackWhatItsOwnerAsksFor) {
                                 "50 start 1", "60 finish 1", "60 start 0", "160 finish 0"}));
 }
 
-TEST(WorldTest, AFlavorFollowsWhereTheFirstIsFull) {
+TEST(WorldTest, JobTakesTheNextFlavorWhenTheFirstIsFull) {
   Cluster cluster = EmptyCluster();
   cluster.flavors.emplace_back().meta.name = "spare";
   api::ClusterQueue& queue = AddQueue(cluster, "a", 2);
@@ -73,7 +73,7 @@ TEST(WorldTest, AFlavorFollowsWhereTheFirstIsFull) {
                                 "10 finish 0", "10 finish 1", "10 start 2", "20 finish 2"}));
 }
 
-TEST(WorldTest, JobsThatCannotBeAdmittedAreToldApart) {
+TEST(WorldTest, EachJobThatIsNeverAdmittedHasItsReason) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "big", 4);
   AddQueue(cluster, "strict", 4).spec.queueing_strategy = api::QueueingStrategy::kStrictFifo;
@@ -113,7 +113,7 @@ TEST(WorldTest, JobsThatCannotBeAdmittedAreToldApart) {
   EXPECT_EQ(why(8), "workload namespace doesn't match ClusterQueue selector");
 }
 
-TEST(WorldTest, ChecksAndTopologiesAreToldAndLeftOut) {
+TEST(WorldTest, NotesNameTheChecksAndTopologiesLeftOut) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 4).spec.admission_checks.push_back({"dws", {}});
   cluster.flavors[0].topology_name = "racks";
@@ -125,7 +125,7 @@ TEST(WorldTest, ChecksAndTopologiesAreToldAndLeftOut) {
   EXPECT_EQ(day.result.outcomes[0].finished, seconds(10));
 }
 
-TEST(WorldTest, ADayWithoutJobsEnds) {
+TEST(WorldTest, TraceWithoutJobsEndsAtOnce) {
   Cluster cluster = EmptyCluster();
   AddQueue(cluster, "a", 4);
   const Day day = Play(cluster, "submit,run\n");

@@ -58,14 +58,14 @@ queued-provisioning.gke.io  spot    b     5-16  nvidia.com/gpu=8  0 of 0        
 }
 
 // An owner reference may name any UID: the Workload of another namespace is not named.
-TEST(CapacityScreen, ARequestBelongsToAWorkloadOfItsNamespace) {
+TEST(CapacityScreen, RequestNamesNoWorkloadOfAnotherNamespace) {
   ClusterView view = WithStock();
   for (api::Workload& each : view.workloads) each.meta.namespace_name = "secret";
   EXPECT_THAT(RenderCapacity(view, {}), ::testing::Not(HasSubstr("secret")));
   EXPECT_THAT(CapacityScreenJson(view).dump(), ::testing::Not(HasSubstr("secret")));
 }
 
-TEST(CapacityScreen, SaysThatNothingIsRemembered) {
+TEST(CapacityScreen, DistinguishesMissingStockMemoryFromHiddenStockMemory) {
   ClusterView view = DwsView();
   EXPECT_THAT(RenderCapacity(view, {}), HasSubstr("it needs a ProvisioningPolicy"));
   view.hidden = {"configmaps"};
@@ -74,7 +74,7 @@ TEST(CapacityScreen, SaysThatNothingIsRemembered) {
   EXPECT_THAT(screen, testing::Not(HasSubstr("nothing is remembered")));
 }
 
-TEST(CapacityScreen, TheSameAsData) {
+TEST(CapacityScreen, JsonHasThePoolsTheirStockAndTheirRequests) {
   ClusterView view = WithStock();
   view.node_pools = {{.name = "t4", .machine_type = "n1-standard-2"},
                      {.name = "h100",
@@ -100,7 +100,7 @@ TEST(CapacityScreen, TheSameAsData) {
   EXPECT_TRUE(out["stock"][1]["restsUntil"].is_null());
 }
 
-TEST(CapacityScreen, ShowsWhoWaitsForNodesAndThePoolsOfKarpenter) {
+TEST(CapacityScreen, ShowsJobsThatWaitForNodesAndKarpenterPools) {
   ClusterView view = DwsView();
   view.provisioning_requests.clear();
   view.node_pools.clear();
@@ -137,7 +137,7 @@ const Step* CapacityStep(const Story& story) {
   return nullptr;
 }
 
-TEST(WhyWithAPolicy, TellsWhatWasTriedAndWhoCanAct) {
+TEST(WhyWithAPolicy, ReportsAttemptsOfStepsAndWhoCanAct) {
   ClusterView view = WithStock();
   api::Workload& workload = view.workloads.front();
   api::MemoryByCheck memory;
@@ -174,7 +174,7 @@ TEST(WhyWithAPolicy, TellsWhatWasTriedAndWhoCanAct) {
   EXPECT_EQ(out["tried"][1]["at"], "2026-11-20T07:12:00Z");
 }
 
-TEST(WhyWithAPolicy, TellsOfStepsThatMayNotAsk) {
+TEST(WhyWithAPolicy, ReportsStepsThatMayNotRequestCapacity) {
   ClusterView view = DwsView();
   view.provisioning_requests.clear();
   view.workloads.front().status.admission_checks.front().message =

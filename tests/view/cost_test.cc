@@ -71,20 +71,20 @@ class CostTest : public ::testing::Test {
   ClusterView view_;
 };
 
-TEST_F(CostTest, ThePriceOfTheFlavorForEachPod) {
+TEST_F(CostTest, RateIsThePriceOfTheFlavorForEachPod) {
   const auto cost = CostOfRun(view_, view_.workloads.front());
   ASSERT_TRUE(cost);
   EXPECT_EQ(cost->rate, 2 * kDollar);
   EXPECT_EQ(cost->so_far, 2 * kDollar * 60 / 3600);  // admitted a minute ago
 }
 
-TEST_F(CostTest, ThePriceOfTheStepForEachNode) {
+TEST_F(CostTest, RateIsThePriceOfTheStepForEachNode) {
   AskInStep();
   const auto cost = CostOfRun(view_, view_.workloads.front());
   EXPECT_EQ(cost, (RunCost{.rate = 6 * kDollar, .so_far = 3 * kDollar}));
 }
 
-TEST_F(CostTest, WhatIsMeasuredIsShownInstead) {
+TEST_F(CostTest, MeasuredCostReplacesTheExpectedCost) {
   AskInStep();
   const api::Workload& workload = view_.workloads.front();
   api::QueueMeters meters;
@@ -115,20 +115,20 @@ TEST_F(CostTest, WhatIsMeasuredIsShownInstead) {
   EXPECT_EQ(CapacityScreenJson(view_)["cost"][0]["nodes"], 2);
 }
 
-TEST_F(CostTest, NothingIsKnownWithoutAPrice) {
+TEST_F(CostTest, RunWithoutAPriceHasNoCost) {
   view_.flavors.clear();
   EXPECT_EQ(CostOfRun(view_, view_.workloads.front()), std::nullopt);
   EXPECT_EQ(CostByQueue(view_).at("team").unpriced, 1);
   EXPECT_TRUE(RunCostJson(std::nullopt).is_null());
 }
 
-TEST_F(CostTest, WhatWaitsCostsNothing) {
+TEST_F(CostTest, WaitingJobHasNoCost) {
   view_.workloads.front().status.conditions.clear();
   EXPECT_EQ(CostOfRun(view_, view_.workloads.front()), std::nullopt);
   EXPECT_TRUE(CostByQueue(view_).empty());
 }
 
-TEST_F(CostTest, TheScreensShowItWhenAsked) {
+TEST_F(CostTest, ScreensShowCostsOnlyOnRequest) {
   AskInStep();
   EXPECT_THAT(*RenderList(view_, {}, {}), Not(HasSubstr("USD")));
   EXPECT_THAT(*RenderList(view_, {.cost = true}, {}), HasSubstr("USD/HOUR"));
@@ -142,7 +142,7 @@ TEST_F(CostTest, TheScreensShowItWhenAsked) {
   EXPECT_FALSE(StatusJson(view_, {})["clusterQueues"][0].contains("cost"));
 }
 
-TEST(ShortDollarsTest, TwoDecimalsUnlessThereIsLess) {
+TEST(ShortDollarsTest, ShowsTwoDecimalsOrTheFirstSignificantOne) {
   EXPECT_EQ(ShortDollars(12'345'600'000), "12.35");
   EXPECT_EQ(ShortDollars(4'000'000), "0.004");
   EXPECT_EQ(ShortDollars(kDollar), "1");

@@ -38,21 +38,21 @@ class DeadlineTest : public ::testing::Test {
   api::Workload workload_;
 };
 
-TEST_F(DeadlineTest, AForecastTellsTheChance) {
+TEST_F(DeadlineTest, LineShowsTheChanceOfAForecast) {
   EXPECT_EQ(Line(), ", in 120m");
   workload_.meta.annotations[api::kEtaAnnotation] =
       api::EncodeStartForecast({.at = view_.now - 3min, .in_time = 85});
   EXPECT_EQ(Line(), ", in 120m: kept in 85 of 100 futures (forecast of 3m ago)");
 }
 
-TEST_F(DeadlineTest, WithoutAForecastTheMaximumTellsTheLatestStart) {
+TEST_F(DeadlineTest, LineShowsTheLatestStartForTheDeclaredMaximum) {
   workload_.spec.maximum_execution_time_seconds = 3600;
   EXPECT_EQ(Line(), ", in 120m; the latest start for its maximum is " + FormatTime(view_.now + 1h));
   workload_.spec.maximum_execution_time_seconds = 3 * 3600;
   EXPECT_EQ(Line(), ", in 120m; in danger: the job may run for 3h");
 }
 
-TEST_F(DeadlineTest, ARunningJobMayRunForLonger) {
+TEST_F(DeadlineTest, LineComparesTheMaximumOfARunningJobWithTheDeadline) {
   workload_.status.conditions = {
       TrueCondition(api::kAdmitted, api::kAdmitted, "", view_.now - 30min)};
   workload_.spec.maximum_execution_time_seconds = 2 * 3600;
@@ -61,7 +61,7 @@ TEST_F(DeadlineTest, ARunningJobMayRunForLonger) {
   EXPECT_EQ(Line(), ", in 120m; in danger: the job may run for longer");
 }
 
-TEST_F(DeadlineTest, WhatBecameOfIt) {
+TEST_F(DeadlineTest, LineShowsHowADeadlineEnded) {
   SetDeadline(-1h);
   EXPECT_EQ(Line(), ": missed 60m ago");
   End(api::kSucceeded, 2h);
@@ -72,7 +72,7 @@ TEST_F(DeadlineTest, WhatBecameOfIt) {
   EXPECT_EQ(Line(), ": not kept: the job failed");
 }
 
-TEST_F(DeadlineTest, AJobWithoutOneHasNoLine) {
+TEST_F(DeadlineTest, JobWithoutAValidDeadlineHasNoLine) {
   workload_.meta.annotations[api::kDeadlineAnnotation] = "tomorrow";
   EXPECT_EQ(DeadlineLine(view_, workload_), "");
   workload_.meta.annotations.clear();

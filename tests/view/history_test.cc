@@ -33,7 +33,7 @@ HistoryView View() {
   return view;
 }
 
-TEST(HistoryScreen, TwoAttemptsAndARequest) {
+TEST(HistoryScreen, TextHasRowsOfAttemptsAndOfRequestsForCapacity) {
   EXPECT_EQ(
       RenderHistory(View(), {}),
       "QUEUED                NAMESPACE  JOB        ATTEMPT  QUEUE  RAN  RESOURCES"
@@ -53,7 +53,7 @@ TEST(HistoryScreen, TwoAttemptsAndARequest) {
   EXPECT_EQ(RenderHistory({}, {}), "the ledger has nothing of that\n");
 }
 
-TEST(HistoryScreen, TheJsonHasTimesWaitsAndDestroyedHours) {
+TEST(HistoryScreen, JsonHasTimesWaitsAndDestroyedHours) {
   const nlohmann::json json = HistoryJson(View());
   ASSERT_EQ(json["attempts"].size(), 2U);
   const nlohmann::json& first = json["attempts"][0];
@@ -68,7 +68,7 @@ TEST(HistoryScreen, TheJsonHasTimesWaitsAndDestroyedHours) {
   EXPECT_EQ(json["capacityRequests"][0]["class"], "queued");
 }
 
-TEST(ReportScreen, TableJsonAndCsv) {
+TEST(ReportScreen, TableJsonAndCsvHaveTheSameLines) {
   auto view = View();
   view.attempts[1].local_queue = "a,\"b\"";
   const ledger::Period period{0, 4720};
@@ -114,7 +114,7 @@ TEST(ReportScreen, PrioritiesInCsvAreNumbers) {
   EXPECT_NE(ReportCsv({line}, "priority").find("\r\n-10,"), std::string::npos);
 }
 
-TEST(ReportScreen, ChargesAndCosts) {
+TEST(ReportScreen, TableAndCsvHaveChargesAndCosts) {
   ledger::ReportLine line;
   line.key = "vision";
   line.charged_hours = {{"berth.dev/gpus", 44}, {"nodes", 5.5}};
@@ -140,7 +140,7 @@ TEST(ReportScreen, ChargesAndCosts) {
   EXPECT_EQ(ReportPage({other}, "TEAM", {0, 86400}).find("<h2>Cost</h2>"), std::string::npos);
 }
 
-TEST(ReportTest, GpusStandInPlaceOfShares) {
+TEST(ReportTest, CountsOfGpusReplaceShares) {
   ledger::ReportLine line;
   line.key = "team/q";
   line.used_hours = {{"berth.dev/gpus", 2}, {"cpu", 8}, {"nvidia.com/gpu", 6}};

@@ -16,7 +16,7 @@ struct Row {
   Json job = {};
 };
 
-TEST(JobPods, OfEachKind) {
+TEST(JobPods, EachKindOfJobHasItsPathAndPodSelector) {
   const Row rows[] = {
       {"job/a", "/apis/batch/v1/namespaces/x/jobs", "batch.kubernetes.io/job-name=a"},
       {"Jobs.batch/a", "/apis/batch/v1/namespaces/x/jobs", "batch.kubernetes.io/job-name=a"},
@@ -56,7 +56,7 @@ TEST(JobPods, OfEachKind) {
   EXPECT_EQ(ParseJobReference("job/a")->ListPath(""), "/apis/batch/v1/jobs");
 }
 
-TEST(JobPods, OtherReferencesNameTheForm) {
+TEST(JobPods, WrongReferenceIsRefusedWithTheForm) {
   for (const char* bad : {"", "a", "job/", "/a", "deployment/a", "job.apps/a"}) {
     const auto reference = ParseJobReference(bad);
     ASSERT_FALSE(reference) << bad;
@@ -65,7 +65,7 @@ TEST(JobPods, OtherReferencesNameTheForm) {
   }
 }
 
-TEST(JobPods, ATableOfTheServer) {
+TEST(JobPods, RendersATableOfTheServer) {
   const Json table = Json::parse(R"({"columnDefinitions": [
       {"name": "Name", "priority": 0}, {"name": "Restarts", "priority": 0},
       {"name": "IP", "priority": 1}, {"name": "Age"}],

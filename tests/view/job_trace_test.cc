@@ -89,7 +89,7 @@ TEST(Trace, SaysWhichStepTookMostOfTheWait) {
   EXPECT_THAT(ascii, HasSubstr("####"));
 }
 
-TEST(Trace, EndsAtTheStepThatLasts) {
+TEST(Trace, EndsWithTheStepThatIsOpen) {
   ClusterView view = DwsView();
   view.jobs.front().meta.creation_timestamp = view.workloads.front().meta.creation_timestamp;
   const auto trace = TraceJob(view, "default", "job/h100-train");
@@ -156,7 +156,7 @@ TEST(Trace, EndsInTheStepInWhichTheWorkloadEnded) {
   EXPECT_EQ(in_check->spans.back().end, SecondsAgo(900));
 }
 
-TEST(Trace, TellsOfEarlierAttemptsAndOfDeactivation) {
+TEST(Trace, LastStepNamesEarlierAttemptsAndDeactivation) {
   ClusterView view = DwsView();
   api::Workload& workload = view.workloads.front();
   workload.status.conditions.clear();
@@ -169,7 +169,7 @@ TEST(Trace, TellsOfEarlierAttemptsAndOfDeactivation) {
 }
 
 // The Workload of a slice is younger than its job, which ran all the time.
-TEST(Trace, BeginsWithTheSlice) {
+TEST(Trace, BeginsWithTheWorkloadSlice) {
   ClusterView view = RunningView();
   view.jobs.front().meta.creation_timestamp = SecondsAgo(50'000);
   view.workloads.front().meta.annotations[api::kSliceReplacementForAnnotation] = "default/old";
@@ -190,7 +190,7 @@ TEST(Trace, WaitsForTheLastPod) {
 }
 
 // Pods of a finished job may be gone: the run lasts from the start of the job.
-TEST(Trace, DoesWithoutPods) {
+TEST(Trace, RunOfAFinishedJobNeedsNoPods) {
   ClusterView view = RunningView();
   view.pods.clear();
   view.workloads.front().status.conditions.push_back(
@@ -202,7 +202,7 @@ TEST(Trace, DoesWithoutPods) {
 }
 
 // Clocks of two machines differ: no step has a negative length.
-TEST(Trace, NeverGoesBack) {
+TEST(Trace, StepsNeverHaveANegativeLength) {
   ClusterView view = RunningView();
   view.jobs.front().start_time = SecondsAgo(500);
   view.pods.front().scheduled = SecondsAgo(999);
@@ -213,7 +213,7 @@ TEST(Trace, NeverGoesBack) {
   }
 }
 
-TEST(Trace, IsDataInJson) {
+TEST(Trace, JsonHasStepsWithSeconds) {
   const ClusterView view = RunningView();
   const auto json = TraceJson(view, *TraceJob(view, "default", "h100-train"));
   EXPECT_EQ(json["steps"][2]["name"], "capacity");
@@ -222,7 +222,7 @@ TEST(Trace, IsDataInJson) {
   EXPECT_TRUE(json["ended"].is_null());
 }
 
-TEST(Trace, KnowsNoOtherJob) {
+TEST(Trace, UnknownJobIsRefusedWithTheNearestName) {
   EXPECT_THAT(TraceJob(DwsView(), "default", "job/h100-trian").error().message,
               HasSubstr("did you mean h100-train?"));
 }

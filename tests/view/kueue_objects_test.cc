@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
-TEST(KueueObjects, AClusterQueueWithGroupsOfFlavors) {
+TEST(KueueObjects, BuildsAClusterQueueWithGroupsOfFlavors) {
   const auto queue = BuildClusterQueue(
       {.name = "team",
        .cohort = "all",
@@ -40,7 +40,7 @@ TEST(KueueObjects, AClusterQueueWithGroupsOfFlavors) {
   EXPECT_FALSE((*plain)["spec"].contains("resourceGroups"));
 }
 
-TEST(KueueObjects, BadQuotasAreNamed) {
+TEST(KueueObjects, RefusesWrongQuotasWithAMessage) {
   struct QuotaRow {
     std::vector<std::string> nominal;
     std::vector<std::string> borrowing;
@@ -65,7 +65,7 @@ TEST(KueueObjects, BadQuotasAreNamed) {
               HasSubstr("--namespace-selector \"a\": write label=value"));
 }
 
-TEST(KueueObjects, AResourceFlavor) {
+TEST(KueueObjects, BuildsAResourceFlavor) {
   const auto flavor =
       BuildResourceFlavor({.name = "spot",
                            .node_labels = {"a/b=c"},

@@ -53,7 +53,7 @@ TEST(KueueTables, WorkloadsAreShownWithStatusAndPosition) {
   EXPECT_EQ(RenderWorkloads(table, {}).substr(0, 9), "NAMESPACE");
 }
 
-TEST(KueueTables, FiltersOfWorkloads) {
+TEST(KueueTables, FiltersWorkloadsByStatusQueueAndOwner) {
   const auto names = [](const KueueFilter& filter) {
     KueueTable table = TableOf(Workloads());
     table.filter = filter;
@@ -77,7 +77,7 @@ TEST(KueueTables, FiltersOfWorkloads) {
   EXPECT_EQ(names({.owner = "a"}), "");
 }
 
-TEST(KueueTables, QueuesAndFlavors) {
+TEST(KueueTables, ShowsQueuesAndFlavorsInTables) {
   KueueTable queues = TableOf(Json::parse(R"({"items": [
     {"metadata": {"name": "team", "creationTimestamp": "2026-01-01T00:00:00Z"},
      "spec": {"cohortName": "all"},

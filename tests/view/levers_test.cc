@@ -126,7 +126,7 @@ std::vector<LeverRow> ClosedByWhatItNames() {
   };
 }
 
-TEST(Levers, NameWhatClosesTheQueue) {
+TEST(Levers, NameTheCauseWhyAQueueIsClosed) {
   std::vector<LeverRow> rows = ClosedQueues();
   for (LeverRow& row : ClosedByWhatItNames()) rows.push_back(std::move(row));
   for (const LeverRow& row : rows) {
@@ -243,7 +243,7 @@ std::vector<RefusedRow> RefusedForOthers() {
        {"spec.active of its Workload were true again"}}};
 }
 
-TEST(Levers, NameWhatWouldHaveToChange) {
+TEST(Levers, NameTheChangesThatLetAWorkloadStart) {
   std::vector<RefusedRow> rows = RefusedFlavors();
   for (RefusedRow& row : RefusedForOthers()) rows.push_back(std::move(row));
   for (const RefusedRow& row : rows) {
@@ -256,14 +256,14 @@ TEST(Levers, NameWhatWouldHaveToChange) {
   }
 }
 
-TEST(Levers, AQueueThatTheCallerMayNotSeeIsNotCalledMissing) {
+TEST(Levers, HiddenQueueIsNotReportedAsMissing) {
   ClusterView view = OpenView();
   view.local_queues.clear();
   view.hidden = {"localqueues"};
   EXPECT_THAT(QueueTroubles(view, view.workloads[0]), IsEmpty());
 }
 
-TEST(Why, NamesWhoThePreemptedMadeRoomFor) {
+TEST(Why, NamesThePreemptorOfAPreemptedJob) {
   ClusterView view = OpenView();
   api::Workload urgent = MakeWorkload("default", "urgent", "team-queue", 5);
   urgent.spec.priority = 100;
@@ -279,7 +279,7 @@ TEST(Why, NamesWhoThePreemptedMadeRoomFor) {
               testing::Contains("made room for default/urgent (priority 100)"));
 }
 
-TEST(RunningPlace, SaysWhichPodsDoNotRunYetAndWhy) {
+TEST(RunningPlace, ReportsPodsThatDoNotRunYetAndWhy) {
   ClusterView view = OpenView();
   const auto pod = [](const char* node, const char* phase) {
     return PodView{.namespace_name = "default",
@@ -324,7 +324,7 @@ ClusterView RefusedView(const std::string& owner_kind, const std::string& owner_
   return view;
 }
 
-TEST(RefusedPods, AnAdmittedJobWithoutPodsDoesNotRun) {
+TEST(RefusedPods, AdmittedJobWithoutPodsIsNotRunning) {
   ClusterView view = RefusedView("Job", "train");
   EXPECT_EQ(TellStory(view, "default", "job/train", {})->headline,
             "is admitted since 60s; no pod was made: exceeded quota: small");
@@ -337,7 +337,7 @@ TEST(RefusedPods, AnAdmittedJobWithoutPodsDoesNotRun) {
             "t4: no pod was made: exceeded quota: small");
 }
 
-TEST(RefusedPods, AJobWithOneOfTwoPodsSaysSo) {
+TEST(RefusedPods, JobWithOneOfTwoPodsReportsTheMissingPod) {
   ClusterView view = RefusedView("Job", "train");
   view.pods = {PodView{.namespace_name = "default",
                        .name = "p",
@@ -351,7 +351,7 @@ TEST(RefusedPods, AJobWithOneOfTwoPodsSaysSo) {
   EXPECT_EQ(TellStory(view, "default", "job/train", {})->headline, "runs since 60s");
 }
 
-TEST(RefusedPods, EventsOfOthersAndOfEarlierStartsDoNotCount) {
+TEST(RefusedPods, EventsOfOtherJobsAndOfEarlierStartsDoNotCount) {
   ClusterView view = RefusedView("Job", "train-2");
   EXPECT_EQ(LackOfPods(view, view.workloads[0]), "");
   view = RefusedView("Job", "train");

@@ -76,7 +76,7 @@ class PlanTest : public ::testing::Test {
   PlannedJob job_;
 };
 
-TEST_F(PlanTest, TheStepsInOrder) {
+TEST_F(PlanTest, ScreenHasTheStepsInOrder) {
   EXPECT_EQ(Screen(), R"(Job default/train, 4 pods: LocalQueue user-queue, ClusterQueue team
 
 FLAVOR  RESOURCE        NEEDS  FREE  QUOTA
@@ -91,7 +91,7 @@ third   demand  queued-provisioning.gke.io      4       1.8   3.6  3m (3s to 156
 )");
 }
 
-TEST_F(PlanTest, TheSameAsData) {
+TEST_F(PlanTest, JsonHasQuotaAndStepsOfThePlan) {
   const nlohmann::json out = PlansJson(view_, {*MakePlan(view_, job_)});
   const nlohmann::json& job = out["jobs"][0];
   EXPECT_EQ(job["quota"][0], nlohmann::json::parse(
@@ -107,7 +107,7 @@ TEST_F(PlanTest, TheSameAsData) {
   EXPECT_EQ(steps[2]["basis"], "prior");
 }
 
-TEST_F(PlanTest, WhatIsMissingIsNamed) {
+TEST_F(PlanTest, MissingObjectsAreNamed) {
   job_.workload.spec.queue_name = "usr-queue";
   EXPECT_EQ(Refusal().message,
             "no LocalQueue \"usr-queue\" in namespace default: there are user-queue");
@@ -128,7 +128,7 @@ TEST_F(PlanTest, WhatIsMissingIsNamed) {
   EXPECT_THAT(Screen(), HasSubstr("no right to read ClusterQueues"));
 }
 
-TEST_F(PlanTest, RequestsOfOthersThatWaitCount) {
+TEST_F(PlanTest, WaitingRequestsOfOtherJobsLengthenTheExpectedWait) {
   api::Workload other = MakeRunning("default", "other", "team", {{kGpu, 4}});
   other.spec.pod_sets = job_.workload.spec.pod_sets;
   for (int i = 0; i < 30; ++i) {
@@ -150,7 +150,7 @@ TEST_F(PlanTest, RequestsOfOthersThatWaitCount) {
   }
 }
 
-TEST_F(PlanTest, TheBudgetOfTheDayCountsWhatOthersAreCharged) {
+TEST_F(PlanTest, DailyBudgetCountsChargesOfOtherJobs) {
   view_.provisioning_policies[0].max_cost_per_day = *api::Quantity::Parse("3");
   EXPECT_THAT(Screen(), HasSubstr("1 request   first"));
   const auto today = std::chrono::floor<std::chrono::hours>(ViewTime().time_since_epoch()) / 24;
@@ -160,7 +160,7 @@ TEST_F(PlanTest, TheBudgetOfTheDayCountsWhatOthersAreCharged) {
                                   "day in use, the next day begins at"));
 }
 
-TEST_F(PlanTest, ARaceTellsWhatItWastesAtMost) {
+TEST_F(PlanTest, RaceShowsItsGreatestWaste) {
   auto& race = view_.provisioning_policies[0].race.emplace();
   race.width = 3;
   view_.provisioning_policies[0].steps[0].zones = {"a", "b", "c"};
@@ -174,7 +174,7 @@ TEST_F(PlanTest, ARaceTellsWhatItWastesAtMost) {
             nlohmann::json::parse(R"({"nodeSeconds": 7200, "usd": "0.52"})"));
 }
 
-TEST_F(PlanTest, StepsOfACheckForPendingPods) {
+TEST_F(PlanTest, CheckForPendingPodsShowsItsSteps) {
   view_.admission_checks[0].controller_name = checks::kReactiveCheckController;
   view_.admission_checks[0].parameters.reset();
   view_.provisioning_configs.clear();

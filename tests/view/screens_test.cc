@@ -45,7 +45,7 @@ ClusterView TwoTeams() {
   return view;
 }
 
-TEST(Status, ShowsQueuesAndWhyEachWaits) {
+TEST(Status, ShowsQueuesAndWhyEachJobWaits) {
   EXPECT_EQ(RenderStatus(TwoTeams(), {}, kAscii),
             "prod - 2 waiting, 2 running - oldest wait 12m (team-a/sweep-17)\n"
             "\n"
@@ -62,7 +62,7 @@ TEST(Status, ShowsQueuesAndWhyEachWaits) {
             "team-a/sweep-18  a-queue    50     2  11m  behind team-a/sweep-17 (same request)\n");
 }
 
-TEST(Status, SaysHowOldTheClusterIs) {
+TEST(Status, ShowsTheAgeOfTheCluster) {
   ClusterView view = DwsView();
   view.cluster_since = view.now - std::chrono::seconds(5);
   EXPECT_EQ(RenderStatus(view, {}, {}).find("local cluster, age 5s · "), 0U);
@@ -87,7 +87,7 @@ TEST(Status, ShowsCapacityRequestsAndPools) {
       << screen;
 }
 
-TEST(Status, NarrowsToOneQueueAndSaysWhatIsHidden) {
+TEST(Status, NarrowsToOneQueueAndNamesHiddenResources) {
   ClusterView view = TwoTeams();
   view.hidden = {"nodes"};
   const std::string screen = RenderStatus(view, {.only = "team-b"}, kAscii);
@@ -120,7 +120,7 @@ TEST(Status, JsonHasStableKeysWithUnits) {
 }
 
 // A ClusterQueue's status is written later than its Workloads'.
-TEST(Status, WhatIsUsedAndWhatRunsComeFromOneMoment) {
+TEST(Status, UsageAndRunningJobsComeFromTheWorkloads) {
   ClusterView view = TwoTeams();
   view.workloads[0].status.conditions.push_back(
       TrueCondition(api::kFinished, api::kSucceeded, "Job finished", SecondsAgo(1)));
@@ -130,7 +130,7 @@ TEST(Status, WhatIsUsedAndWhatRunsComeFromOneMoment) {
       << screen;
 }
 
-TEST(Status, PodsThatAreDoneHoldNoQuota) {
+TEST(Status, ReclaimablePodsHoldNoQuota) {
   ClusterView view = TwoTeams();
   api::Workload& running = view.workloads[1];
   running.spec.pod_sets = {{.name = "main", .count = 2}};
@@ -142,7 +142,7 @@ TEST(Status, PodsThatAreDoneHoldNoQuota) {
 }
 
 // Usage cannot be summed from one namespace's Workloads: the ClusterQueue's status is shown.
-TEST(Status, OneNamespaceShowsTheStatusOfClusterQueues) {
+TEST(Status, ViewOfOneNamespaceShowsTheStatusOfClusterQueues) {
   ClusterView view = TwoTeams();
   view.namespace_name = "team-a";
   view.cluster_queues[1].status.admitted_workloads = 7;
@@ -181,7 +181,7 @@ TEST(Status, ShowsForecastsOfTheController) {
   EXPECT_EQ(StatusJson(TwoTeams(), {})["waiting"][0]["eta"], nullptr);
 }
 
-TEST(Status, ForecastsThatNobodyKeepsUpAreNotShown) {
+TEST(Status, StaleAndUnreadableForecastsAreNotShown) {
   ClusterView view = WithForecasts();
   view.workloads[2].meta.annotations[api::kEtaAnnotation] = "soon";
   view.workloads[3].meta.annotations[api::kEtaAnnotation] = api::EncodeStartForecast(
@@ -189,7 +189,7 @@ TEST(Status, ForecastsThatNobodyKeepsUpAreNotShown) {
   EXPECT_EQ(RenderStatus(view, {}, kAscii), RenderStatus(TwoTeams(), {}, kAscii));
 }
 
-TEST(List, ShowsForecastsOfWhatWaits) {
+TEST(List, ShowsForecastsOfWaitingJobsOnly) {
   ClusterView view = WithForecasts();
   view.workloads[0].meta.annotations = view.workloads[2].meta.annotations;  // it runs
   const auto screen = RenderList(view, {}, kAscii);
@@ -238,7 +238,7 @@ ClusterView EqualJobs() {
   return view;
 }
 
-TEST(List, AJobBehindItsEqualsNamesTheOneThatWasTried) {
+TEST(List, JobWithEqualRequestsNamesTheFirstOfThemAndItsPosition) {
   const ClusterView view = EqualJobs();
   const std::string list = *RenderList(view, {}, kAscii);
   EXPECT_NE(list.find("behind default/a (same request), 2nd of 4"), std::string::npos) << list;
@@ -249,7 +249,7 @@ TEST(List, AJobBehindItsEqualsNamesTheOneThatWasTried) {
   EXPECT_EQ(items[3]["waitingInLocalQueue"], 4);
 }
 
-TEST(Status, AJobBehindItsEqualsNamesTheOneThatWasTried) {
+TEST(Status, JobWithEqualRequestsNamesTheFirstOfThem) {
   const std::string screen = RenderStatus(EqualJobs(), {}, kAscii);
   EXPECT_NE(screen.find("behind default/a (same request)"), std::string::npos) << screen;
   EXPECT_EQ(screen.find("behind default/b"), std::string::npos) << screen;

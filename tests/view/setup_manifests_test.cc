@@ -81,7 +81,7 @@ metadata: {namespace: red, name: red}
 spec: {clusterQueue: red}
 )";
 
-TEST(SetupManifests, OneTeamAsAWhole) {
+TEST(SetupManifests, ManifestsOfOneTeamAreAsRecorded) {
   const FirstSetup setup = Plan({.teams = {{"red", {}}}});
   EXPECT_EQ(ManifestsOf(setup).queues, kOneTeam);
   const Json job = ObjectsOf(ManifestsOf(setup).job).at("Job sample");
@@ -117,7 +117,7 @@ TEST(SetupManifests, QueuedProvisioningHasItsCheckAndPool) {
             Json::parse(R"({"admissionChecks": [{"name": "dws"}]})"));
 }
 
-TEST(SetupManifests, SpotComesBeforeMachinesOnDemand) {
+TEST(SetupManifests, SpotFlavorPrecedesTheOnDemandFlavor) {
   SetupOptions options{.teams = {{"a", {}}},
                        .capacity = SetupCapacity::kSpot,
                        .pools = {{"kubernetes.azure.com/agentpool", "low"}, {"", "123"}}};
@@ -137,7 +137,7 @@ TEST(SetupManifests, SpotComesBeforeMachinesOnDemand) {
             "spot-then-on-demand");
 }
 
-TEST(SetupManifests, NamesThatYamlTakesForOtherValuesAreText) {
+TEST(SetupManifests, NamesThatLookLikeOtherYamlValuesAreQuoted) {
   for (const char* name : {"123", "on", "null", "1e3"}) {
     const SetupManifests manifests = ManifestsOf(Plan({.teams = {{name, {}}}}));
     const auto objects = ObjectsOf(manifests.queues);
@@ -147,7 +147,7 @@ TEST(SetupManifests, NamesThatYamlTakesForOtherValuesAreText) {
   }
 }
 
-TEST(SetupManifests, OneNamespaceOfAllTeams) {
+TEST(SetupManifests, TeamsMayShareOneNamespace) {
   const SetupOptions options{.teams = {{"a", {}}, {"b", {}}}, .namespace_name = "default"};
   const std::string text = ManifestsOf(Plan(options)).queues;
   const auto objects = ObjectsOf(text);

@@ -14,13 +14,13 @@ using ::testing::StartsWith;
 
 constexpr api::Amount kGiB = 1LL << 30;
 
-TEST(SetupWords, ATeam) {
+TEST(SetupWords, ReadsATeamWithItsQuotas) {
   EXPECT_EQ(*ParseSetupTeam("red"), (SetupTeam{"red", {}}));
   EXPECT_EQ(*ParseSetupTeam("red=cpu=1500m,memory=32Gi,gpu=2"),
             (SetupTeam{"red", {{"cpu", 1500}, {"memory", 32 * kGiB}, {"gpu", 2}}}));
 }
 
-TEST(SetupWords, WhatIsNoTeam) {
+TEST(SetupWords, RefusesWrongTeamsWithAMessage) {
   struct TeamRow {
     std::string word;
     const char* message;
@@ -47,7 +47,7 @@ TEST(SetupWords, WhatIsNoTeam) {
   }
 }
 
-TEST(SetupWords, GpusAndPools) {
+TEST(SetupWords, ReadsGpusAndPools) {
   EXPECT_EQ(ParseSetupGpus("16")->resource, "nvidia.com/gpu");
   EXPECT_EQ(ParseSetupGpus("16")->count, 16);
   EXPECT_EQ(ParseSetupGpus("amd.com/gpu=4")->resource, "amd.com/gpu");
@@ -101,7 +101,7 @@ TEST(SetupPlan, TeamsWithoutAQuotaShareTheRest) {
   }
 }
 
-TEST(SetupPlan, WhatCannotBePlanned) {
+TEST(SetupPlan, RefusesOptionsThatCannotBePlanned) {
   struct RefusedRow {
     SetupOptions options;
     const char* message;
@@ -131,7 +131,7 @@ TEST(SetupPlan, WhatCannotBePlanned) {
   }
 }
 
-TEST(SetupPlan, TheCommandMakesTheSameSetup) {
+TEST(SetupPlan, CommandGivesTheSameSetup) {
   SetupOptions options{.teams = {*ParseSetupTeam("a"), *ParseSetupTeam("b=gpu=0")},
                        .cpu = 9000,
                        .gpus = *ParseSetupGpus("amd.com/gpu=3"),

@@ -43,7 +43,7 @@ TEST(SetupQuestions, EmptyLinesTakeTheDefaults) {
                         "Where the machines"));
 }
 
-TEST(SetupQuestions, AnswersAreTaken) {
+TEST(SetupQuestions, AnswersBecomeOptions) {
   const Dialogue dialogue = Answer("red  blue=cpu=4\n 64\namd.com/gpu=8\nNo\nKarpenter\n");
   ASSERT_TRUE(dialogue.options) << dialogue.options.error().message;
   EXPECT_EQ(dialogue.options->teams,
@@ -55,7 +55,7 @@ TEST(SetupQuestions, AnswersAreTaken) {
   EXPECT_EQ(dialogue.options->capacity, SetupCapacity::kKarpenter);
 }
 
-TEST(SetupQuestions, WhatOtherAnswersSettleIsNotAsked) {
+TEST(SetupQuestions, QuestionsSettledByEarlierAnswersAreSkipped) {
   const Dialogue dialogue = Answer("red=cpu=4,gpu=1\n\n");
   ASSERT_TRUE(dialogue.options) << dialogue.options.error().message;
   for (const char* word : {"CPUs of all", "GPUs of all", "lend each other"}) {
@@ -63,7 +63,7 @@ TEST(SetupQuestions, WhatOtherAnswersSettleIsNotAsked) {
   }
 }
 
-TEST(SetupQuestions, ABadAnswerIsExplainedAndAskedForAgain) {
+TEST(SetupQuestions, WrongAnswerIsExplainedAndAskedForAgain) {
   const Dialogue dialogue =
       Answer("Red\nred=cpu=4 red\nred=cpu=4 blue\n2\n64\n\nmaybe\n\nmoon\ndws\n");
   ASSERT_TRUE(dialogue.options) << dialogue.options.error().message;

@@ -6,7 +6,7 @@
 namespace berth::view {
 namespace {
 
-TEST(TextTable, LinesUpByWhatIsSeenNotByBytes) {
+TEST(TextTable, AlignsColumnsByVisibleWidth) {
   TextTable table({{"NAME"}, {"N", Align::kRight}, {"REASON"}});
   table.AddRow({"é", "1", "short"});
   table.AddRow({"abc", "22", ""});
@@ -37,7 +37,7 @@ TEST(Bar, ShowsShares) {
   EXPECT_EQ(Bar(1, 2, {}), "█████░░░░░");
 }
 
-TEST(ShowAmount, SaysInfiniteForWhatIsOne) {
+TEST(ShowAmount, ShowsAmountsInPlaceOfNoLimitAsInfinite) {
   EXPECT_EQ(ShowAmount("nvidia.com/gpu", 1'000'000'000, {}), "∞");
   EXPECT_EQ(ShowAmount("cpu", 1'000'000'000'000, {}), "∞");
   EXPECT_EQ(ShowAmount("memory", 1073741824000000000, {}), "∞");
@@ -46,7 +46,7 @@ TEST(ShowAmount, SaysInfiniteForWhatIsOne) {
   EXPECT_EQ(ShowAmount("berth.dev/gpus", 1'000'000'000'000'000, {}), "∞");
 }
 
-TEST(ShowAmount, CountsGpusInHundredths) {
+TEST(ShowAmount, ShowsGpusInHundredths) {
   EXPECT_EQ(ShowAmount("berth.dev/gpus", 0, {}), "0");
   EXPECT_EQ(ShowAmount("berth.dev/gpus", 333'333, {}), "0.33");
   EXPECT_EQ(ShowAmount("berth.dev/gpus", 999'999, {}), "1");

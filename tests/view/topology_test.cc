@@ -79,7 +79,7 @@ class TopologyTest : public ::testing::Test {
 };
 
 // Room alone does not start a gang: the reason of its wait says what else there is.
-TEST_F(TopologyTest, GangsHaveTheReasonsOfTheirWaits) {
+TEST_F(TopologyTest, GangShowsTheReasonOfItsWait) {
   const auto gang = AddGang("team-a", "gang", 2, kRack);
   gang->status.conditions.push_back(
       {.type = api::kQuotaReserved,
@@ -93,7 +93,7 @@ TEST_F(TopologyTest, GangsHaveTheReasonsOfTheirWaits) {
               HasSubstr("does not support TopologyAwareScheduling"));
 }
 
-TEST_F(TopologyTest, TellsHowManyGangsAreLeftOut) {
+TEST_F(TopologyTest, CountsGangsThatAreLeftOut) {
   for (std::size_t i = 0; i < kMostGangs + 3; ++i) {
     AddGang("team-a", "gang-" + std::to_string(i), 2, kRack);
   }
@@ -102,7 +102,7 @@ TEST_F(TopologyTest, TellsHowManyGangsAreLeftOut) {
   EXPECT_EQ(screen.at("gangsLeftOut"), 3);
 }
 
-TEST_F(TopologyTest, TellsWhoIsWhereAndWhatIsFree) {
+TEST_F(TopologyTest, ShowsPodsAndFreeAmountsOfEachNode) {
   AddPod("team-a", "mine", "n1", 6);
   AddPod("team-b", "secret", "n1", 1);
   AddPod("kube-system", "agent", "n3", 1, "DaemonSet");
@@ -125,7 +125,7 @@ TEST_F(TopologyTest, TellsWhoIsWhereAndWhatIsFree) {
   EXPECT_THAT(screen.dump(), Not(HasSubstr("team-b")));
 }
 
-TEST_F(TopologyTest, TellsWhereAGangWouldFit) {
+TEST_F(TopologyTest, ShowsDomainsThatFitAGang) {
   AddGang("team-a", "wide", 3, kRack);
   AddGang("team-a", "pair", 2, kRack);
   AddGang("team-a", "anywhere", 3, nullptr);
@@ -146,7 +146,7 @@ TEST_F(TopologyTest, TellsWhereAGangWouldFit) {
   EXPECT_EQ(gang("team-a/anywhere").at("mode"), "anywhere");
 }
 
-TEST_F(TopologyTest, NodesThatTakeNoPodsHaveNoRoom) {
+TEST_F(TopologyTest, UnreadyAndCordonedNodesHaveNoRoom) {
   input_.nodes[0].conditions.clear();
   input_.nodes[1].unschedulable = true;
   AddGang("team-a", "pair", 2, kRack);
@@ -156,7 +156,7 @@ TEST_F(TopologyTest, NodesThatTakeNoPodsHaveNoRoom) {
   EXPECT_EQ(screen.at("topologies").at(0).at("free").at(0).at("free"), 8);
 }
 
-TEST_F(TopologyTest, WithoutThePodsTheAssignmentsCount) {
+TEST_F(TopologyTest, TopologyAssignmentsCountWherePodsAreHidden) {
   input_.has_all_pods = false;
   AddNode("lonely", {});
   for (const char* space : {"team-a", "team-b"}) {
@@ -182,7 +182,7 @@ TEST_F(TopologyTest, WithoutThePodsTheAssignmentsCount) {
 }
 
 // The name of n4 is the hostname of two other nodes.
-TEST_F(TopologyTest, AssignmentsAreAtTheNodesOfTheirHostname) {
+TEST_F(TopologyTest, AssignmentsCountAtTheNodesOfTheirHostname) {
   input_.has_all_pods = false;
   AddNode("n4", {{kRack, "r3"}, {api::kHostnameLabel, "another"}});
   AddNode("machine-a", {{kRack, "r3"}, {api::kHostnameLabel, "n4"}});

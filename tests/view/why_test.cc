@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Why, TellsTheChainOfAJobThatWaitsForCapacity) {
+TEST(Why, ReportsTheStepsOfAJobThatWaitsForCapacity) {
   const ClusterView view = DwsView();
   const auto story = TellStory(view, "default", "job/h100-train", {});
   ASSERT_TRUE(story.has_value()) << story.error().message;
@@ -32,7 +32,7 @@ TEST(Why, TellsTheChainOfAJobThatWaitsForCapacity) {
   EXPECT_THAT(story->gives_up, HasSubstr("never (set provreq.kueue.x-k8s.io/ValidUntilSeconds"));
 }
 
-TEST(Why, DrawsTheChain) {
+TEST(Why, RendersTheSteps) {
   const ClusterView view = DwsView();
   const auto story = TellStory(view, "default", "h100-train", {});
   ASSERT_TRUE(story.has_value());
@@ -51,7 +51,7 @@ TEST(Why, SuggestsTheNearestName) {
                                   "mean h100-train? (berth list)"}));
 }
 
-TEST(Why, KnowsJobsOfOtherKindsByTheirWorkloads) {
+TEST(Why, FindsJobsOfOtherKindsByTheirWorkloads) {
   ClusterView view = DwsView();
   api::Workload& workload = view.workloads.front();
   workload.meta.owner_references = {{.api_version = "jobset.x-k8s.io/v1alpha2",
@@ -72,7 +72,7 @@ TEST(Why, KnowsJobsOfOtherKindsByTheirWorkloads) {
 }
 
 // An elastic RayCluster that has grown: its running slice, the one that waits, and one that ended.
-TEST(Why, TellsOfTheSliceOfThePresentSize) {
+TEST(Why, ReportsTheWaitingSliceBeforeTheRunningSlice) {
   ClusterView view = DwsView();
   view.workloads.clear();
   view.jobs.clear();
@@ -99,7 +99,7 @@ TEST(Why, TellsOfTheSliceOfThePresentSize) {
   EXPECT_THAT(TellStory(view, "default", "raycluster/ray", {})->headline, HasSubstr("runs since"));
 }
 
-TEST(Why, SaysWhenAJobIsNotQueued) {
+TEST(Why, NamesTheMissingLabelOfAJobThatIsNotQueued) {
   ClusterView view = DwsView();
   view.workloads.clear();
   view.jobs[0].meta.labels.clear();
@@ -108,7 +108,7 @@ TEST(Why, SaysWhenAJobIsNotQueued) {
                         "dws-local-queue)"));
 }
 
-TEST(Why, RefusesOtherKinds) {
+TEST(Why, RefusesKindsThatAreNotQueued) {
   EXPECT_THAT(TellStory(DwsView(), "default", "node/n1", {}).error().message,
               HasSubstr("berth kinds shows the kinds that are queued"));
 }

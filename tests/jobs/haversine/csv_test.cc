@@ -70,7 +70,7 @@ TEST(CsvLayout, FindsColumnsByName) {
   EXPECT_THAT(*trip, ElementsAre(-73.99, 40.75, -73.97, 40.76));
 }
 
-TEST(CsvLayout, OrderCaseQuotesAndBlanksDoNotMatter) {
+TEST(CsvLayout, ReadsColumnNamesInAnyOrderCaseQuotesAndBlanks) {
   const auto layout = CsvLayout::FromHeader(
       "\xEF\xBB\xBF\"Dropoff_Latitude\", note ,PICKUP_LATITUDE,dropoff_longitude,"
       "pickup_longitude");
@@ -105,7 +105,7 @@ Result<std::unique_ptr<Source>> Open(std::string text, std::size_t piece_bytes =
   return OpenCsv(std::make_unique<MemoryReader>(std::move(text)), {2, piece_bytes});
 }
 
-TEST(CsvSource, CountsWhatItCannotCompute) {
+TEST(CsvSource, CountsZeroImpossibleAndUnreadableTrips) {
   const auto source =
       Open(CsvOf({"-74,40,-73,41", "0,0,-73,41", "-74,40,-73,0", "-74,95,-73,41", "-181,40,-73,41",
                   "nan,40,-73,41", "x,40,-73,41", "-74,40", "-74,40,-73,42"}));
@@ -119,7 +119,7 @@ TEST(CsvSource, CountsWhatItCannotCompute) {
   EXPECT_EQ(all.bad[0].what, "column pickup_longitude: \"x\" is not a number");
 }
 
-TEST(CsvSource, LineEndsAndBlankLines) {
+TEST(CsvSource, ReadsEveryLineEndAndSkipsBlankLines) {
   const std::string header = CsvOf({});
   for (const std::string& body :
        {std::string("1,2,3,4\n5,6,7,8\n"), std::string("1,2,3,4\n5,6,7,8"),
@@ -135,7 +135,7 @@ TEST(CsvSource, LineEndsAndBlankLines) {
 }
 
 // Wherever the pieces are cut, the trips are the same.
-TEST(CsvSource, PiecesOfAnySize) {
+TEST(CsvSource, PieceSizeDoesNotChangeTheTrips) {
   std::vector<std::string> lines;
   for (int i = 1; i < 60; ++i) {
     lines.push_back(std::to_string(-i) + ".5," + std::to_string(i) + "," +

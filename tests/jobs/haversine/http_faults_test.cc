@@ -55,7 +55,7 @@ class Peer {
   std::jthread thread_;
 };
 
-TEST(HttpFaults, WhatCameBeforeTheConnectionBrokeIsKept) {
+TEST(HttpFaults, BrokenConnectionIsResumedAfterTheReceivedBytes) {
   const std::string object = ObjectOf(kObjectBytes);
   std::vector<std::size_t> firsts;
   const Peer peer([&](RawListener& listener) {
@@ -113,7 +113,7 @@ TEST(HttpFaults, ABodyThatIsTooLongIsCut) {
   }
 }
 
-TEST(HttpFaults, ASilentServerIsLeftAtTheDeadline) {
+TEST(HttpFaults, ReadFromASilentServerEndsAtTheDeadline) {
   const Peer peer([&](RawListener& listener) {
     RawPeer connection = listener.Accept();
     connection.ReadUntil("\r\n\r\n");

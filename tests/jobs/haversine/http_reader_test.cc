@@ -57,7 +57,7 @@ TEST(HttpReader, ReadsRanges) {
   EXPECT_EQ(requests[1].headers.Find("Range"), "bytes=0-69999");
 }
 
-TEST(HttpReader, CsvOverSeveralRequestsAtATime) {
+TEST(HttpReader, ReadsCsvWithSeveralRequestsAtATime) {
   std::string csv = "pickup_longitude,pickup_latitude,dropoff_longitude,dropoff_latitude\n";
   for (int row = 0; row < 5000; ++row) csv += "-74.0,40.5,-73." + std::to_string(row) + ",40.7\n";
   const ObjectStore store(csv);
@@ -75,7 +75,7 @@ TEST(HttpReader, CsvOverSeveralRequestsAtATime) {
   EXPECT_EQ(rows, 5000U);
 }
 
-TEST(HttpReader, RetriesWhatPasses) {
+TEST(HttpReader, RetriesTemporaryStatuses) {
   for (const int status : {503, 500, 429, 408}) {
     const std::string object = ObjectOf(5000);
     ObjectStore store(object);
@@ -89,7 +89,7 @@ TEST(HttpReader, RetriesWhatPasses) {
   }
 }
 
-TEST(HttpReader, GivesUpInTheEnd) {
+TEST(HttpReader, ReturnsUnavailableAfterFourAttempts) {
   ObjectStore store(ObjectOf(5000));
   store.set_fault([](int, const Request&, const Response&) { return Response{503, {}, ""}; });
   const Error error = ErrorOf(store, 5000);
@@ -98,7 +98,7 @@ TEST(HttpReader, GivesUpInTheEnd) {
   EXPECT_EQ(store.request_count(), 4);
 }
 
-TEST(HttpReader, ARetryAfterBeyondTheDeadlineEndsItAtOnce) {
+TEST(HttpReader, RetryAfterBeyondTheDeadlineEndsTheReadAtOnce) {
   ObjectStore store(ObjectOf(5000));
   store.set_fault([](int, const Request&, const Response&) {
     return Response{503, {{"Retry-After", "120"}}, ""};
@@ -215,14 +215,14 @@ TEST(HttpReader, AServerWithoutRangesIsReadWholeUpToALimit) {
   EXPECT_EQ(large_store.request_count(), 1);
 }
 
-TEST(HttpReader, AnEmptyObject) {
+TEST(HttpReader, RefusesAnEmptyObject) {
   const ObjectStore store("");
   const auto reader = OpenUrl(store.Url(), FastOptions());
   ASSERT_FALSE(reader);
   EXPECT_EQ(reader.error().message, store.Url() + ": is empty");
 }
 
-TEST(HttpReader, UrlsThatAreNotRead) {
+TEST(HttpReader, RefusesUrlsWithCredentialsOrWithoutHost) {
   EXPECT_TRUE(IsUrl("https://a/b"));
   EXPECT_FALSE(IsUrl("a/http://b"));
   const auto password = OpenUrl("http://me:secret@127.0.0.1/x", FastOptions());
@@ -232,7 +232,7 @@ TEST(HttpReader, UrlsThatAreNotRead) {
   EXPECT_FALSE(OpenUrl("http://a b/", FastOptions()));
 }
 
-TEST(HttpReader, NobodyIsThere) {
+TEST(HttpReader, ReturnsUnavailableWhereNoServerListens) {
   std::string url;
   {
     const ObjectStore gone("x");

@@ -81,7 +81,7 @@ TEST(Kernel, EveryLengthAgreesWithTheReference) {
 }
 
 #if defined(__x86_64__)
-TEST(Kernel, TheOneForThisProcessorIsBuiltIn) {
+TEST(Kernel, FirstUsableKernelUsesTheProcessorsVectors) {
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
     EXPECT_EQ(UsableKernels().front().name, "portable");
@@ -91,7 +91,7 @@ TEST(Kernel, TheOneForThisProcessorIsBuiltIn) {
 }
 #endif
 
-TEST(Kernel, ThereIsAlwaysAPortableOne) {
+TEST(Kernel, LastUsableKernelIsPortable) {
   const auto kernels = UsableKernels();
   ASSERT_FALSE(kernels.empty());
   EXPECT_EQ(kernels.back().name, "portable");
@@ -111,7 +111,7 @@ TEST(Summarise, CountsEveryDistanceOnce) {
   }
 }
 
-TEST(Summarise, BinsAreHalfOpenAndTheLastTakesTheRest) {
+TEST(Summarise, BinsAreHalfOpenAndTheLastBinHasNoUpperEnd) {
   const std::vector<double> km = {0.0, std::nextafter(1.0, 0.0), 1.0, 39.999, 40.0, 20015.0};
   const Summary summary = Summarise(km);
   EXPECT_EQ(summary.bins[0], 2U);

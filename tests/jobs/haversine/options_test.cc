@@ -36,7 +36,7 @@ TEST(Options, TheOptionsOfGeneratedTripsAreRead) {
   EXPECT_EQ(options->write_csv, "a");
 }
 
-TEST(Options, AMistakeIsRefusedAndNamed) {
+TEST(Options, RefusesWrongArgumentsWithAMessage) {
   struct Row {
     std::vector<std::string_view> arguments;
     std::string_view message;

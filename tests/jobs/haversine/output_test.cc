@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(OutputFile, AppearsWhenItIsWhole) {
+TEST(OutputFile, AppearsAtItsPathOnlyAfterFinish) {
   const ScratchFolder folder;
   const std::string path = folder.Path("km");
   {
@@ -38,7 +38,7 @@ TEST(OutputFile, LeavesNothingBehindWithoutFinish) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST(OutputFile, SaysWhyNot) {
+TEST(OutputFile, CreateReportsWhyThePathCannotBeCreated) {
   const auto file = OutputFile::Create("/nonexistent/km");
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().message, "/nonexistent/km: cannot be created: No such file or directory");

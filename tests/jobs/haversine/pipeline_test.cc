@@ -74,7 +74,7 @@ class OffByAMetre : public Device {
   std::unique_ptr<Device> device_;
 };
 
-TEST(Pipeline, AWrongDeviceIsFoundOut) {
+TEST(Pipeline, CheckFindsADeviceWithWrongDistances) {
   auto devices = MakeCpuDevices(2);
   for (auto& device : devices.devices) device = std::make_unique<OffByAMetre>(std::move(device));
   PipelineOptions options;
@@ -87,7 +87,7 @@ TEST(Pipeline, AWrongDeviceIsFoundOut) {
   EXPECT_NEAR(outcome->check.worst_km, 1e-3, 1e-6);
 }
 
-TEST(Pipeline, LinesAreCountedOverAllBatches) {
+TEST(Pipeline, BadRowsAreCountedAndNumberedOverAllBatches) {
   std::vector<std::string> lines(200, "-74,40,-73,41");
   lines[150] = "-74,40,oops,41";
   lines[170] = "later";
@@ -101,7 +101,7 @@ TEST(Pipeline, LinesAreCountedOverAllBatches) {
   EXPECT_EQ(outcome->first_bad.what, "column dropoff_longitude: \"oops\" is not a number");
 }
 
-TEST(Pipeline, TheFirstErrorInInputOrderEndsIt) {
+TEST(Pipeline, FirstErrorInInputOrderEndsThePipeline) {
   const std::string text = CsvOf(std::vector<std::string>(500, "-74,40,-73,41"));
   for (const int threads : {1, 4}) {
     const auto source = OpenCsv(std::make_unique<MemoryReader>(text, 3000), {2, 128});
@@ -112,7 +112,7 @@ TEST(Pipeline, TheFirstErrorInInputOrderEndsIt) {
   }
 }
 
-TEST(Pipeline, AFullDiskEndsIt) {
+TEST(Pipeline, FailedWriteOfDistancesEndsThePipeline) {
   PipelineOptions options;
   int calls = 0;
   options.write_distances = [&](std::span<const double>) -> Status {

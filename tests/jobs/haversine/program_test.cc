@@ -38,7 +38,7 @@ TEST(Program, ComputesGeneratedTrips) {
   EXPECT_THAT(ran.output, HasSubstr("against long double: 0 differ"));
 }
 
-TEST(Program, FilesAndDistances) {
+TEST(Program, CsvAndRawFilesGiveTheSameDistances) {
   const ScratchFolder folder;
   ASSERT_EQ(RunProgram("--generate 5000 --write-csv " + folder.Path("a.csv")).status, 0);
   ASSERT_EQ(RunProgram("--generate 5000 --write-raw " + folder.Path("a.raw")).status, 0);

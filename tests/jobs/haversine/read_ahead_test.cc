@@ -67,7 +67,7 @@ TEST(ReadAhead, StoppingCancelsTheReadsThatWait) {
   EXPECT_EQ(reads, 3);
 }
 
-TEST(ReadAhead, AnErrorComesInItsPlaceAndStays) {
+TEST(ReadAhead, ReturnsAReadErrorAtItsPieceAndEverAfter) {
   ReadAhead input(std::make_unique<MemoryReader>(Letters(100), 55), 2, 10);
   for (int piece = 0; piece < 5; ++piece) ASSERT_TRUE(input.Next()) << piece;
   EXPECT_EQ(input.Next().error().message, "memory: bad byte");

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Generator, SameSeedSameTrips) {
+TEST(Generator, EqualSeedsGiveEqualTrips) {
   const auto trips = ReadAll(*MakeGenerator(1000, 3)).trips;
   EXPECT_EQ(trips, ReadAll(*MakeGenerator(1000, 3)).trips);
   EXPECT_NE(trips, ReadAll(*MakeGenerator(1000, 4)).trips);
@@ -93,7 +93,7 @@ TEST(Raw, RefusesALengthThatIsNoTable) {
             "memory: 33 bytes are not four float64 columns of one length (32 bytes a row)");
 }
 
-TEST(OpenFile, SaysWhatIsWrong) {
+TEST(OpenFile, ReportsMissingEmptyAndIrregularFiles) {
   const ScratchFolder folder;
   const auto missing = OpenFile(folder.Path("missing.csv"));
   ASSERT_FALSE(missing);
@@ -105,7 +105,7 @@ TEST(OpenFile, SaysWhatIsWrong) {
   EXPECT_THAT(OpenFile(folder.path()).error().message, HasSubstr("is not a regular file"));
 }
 
-TEST(OpenFile, SeesThatAFileBecameShorter) {
+TEST(OpenFile, ReportsAFileThatBecameShorter) {
   const ScratchFolder folder;
   WriteFile(folder.Path("a"), "0123456789");
   const auto reader = OpenFile(folder.Path("a"));

@@ -77,7 +77,7 @@ class LedgerFeedTest : public AdmissionFixture {
   std::optional<ledger::LedgerFeed> feed_;
 };
 
-TEST_F(LedgerFeedTest, PricesAndUsersStandBesideTheAttempts) {
+TEST_F(LedgerFeedTest, AttemptHasThePriceAtAdmissionAndTheUser) {
   PutPrice("2.5");
   Feed();
   PutWorkload("one", 1);
@@ -113,7 +113,7 @@ TEST_F(LedgerFeedTest, WithoutTheFlagNoUserIsRecorded) {
 }
 
 // What a Job declares, where Jobs are watched; the maximum of the Workload comes first.
-TEST_F(LedgerFeedTest, TheDeadlineOfAJobIsDeclared) {
+TEST_F(LedgerFeedTest, DeclaredTimeIsThatOfTheWorkloadOrItsJob) {
   manager_->InformerFor<api::Job>();
   Feed();
   const Json container = {{"name", "c"}, {"image", "i"}};
@@ -154,7 +154,7 @@ TEST_F(LedgerFeedTest, TheLedgerHasMetrics) {
   EXPECT_EQ(text.find("berth_ledger_bytes 0"), std::string::npos);
 }
 
-TEST_F(LedgerFeedTest, AStoryWithAPreemption) {
+TEST_F(LedgerFeedTest, PreemptionEndsAnAttemptAndBeginsTheNext) {
   Feed();
   PutClusterQueue("cq", 2, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
   PutWorkload("low", 2);
@@ -177,7 +177,7 @@ TEST_F(LedgerFeedTest, AStoryWithAPreemption) {
   EXPECT_THAT(Rows(), ElementsAre("low 1 Preempted", "high 1 Succeeded", "low 2 Deleted"));
 }
 
-TEST_F(LedgerFeedTest, WhatHappenedMeanwhileIsTold) {
+TEST_F(LedgerFeedTest, ChangesDuringADowntimeAreRecorded) {
   Feed();
   PutWorkload("one", 1);
   PutWorkload("two", 1);
@@ -196,7 +196,7 @@ TEST_F(LedgerFeedTest, WhatHappenedMeanwhileIsTold) {
   EXPECT_LT(*Attempts()[1].ended - *Attempts()[1].admitted, 60);  // when the ledger ended
 }
 
-TEST_F(LedgerFeedTest, ARestartWritesNothingTwice) {
+TEST_F(LedgerFeedTest, RestartChangesNoRow) {
   Feed();
   for (const char* name : {"one", "two", "three"}) PutWorkload(name, 1);
   const auto rows = Rows();
@@ -209,7 +209,7 @@ TEST_F(LedgerFeedTest, ARestartWritesNothingTwice) {
   EXPECT_EQ(Attempts(), attempts);
 }
 
-TEST_F(LedgerFeedTest, NoRequestIsMade) {
+TEST_F(LedgerFeedTest, LedgerMakesNoApiRequest) {
   PutWorkload("one", 1);
   executor_.RunFor(5s);
   Away();
@@ -224,7 +224,7 @@ TEST_F(LedgerFeedTest, NoRequestIsMade) {
   EXPECT_EQ(api_.requests().size() - before, without);
 }
 
-TEST_F(LedgerFeedTest, AnOverflowIsMadeGood) {
+TEST_F(LedgerFeedTest, SweepWritesWhatAnOverflowDropped) {
   Feed(8);
   executor_.RunFor(1s);
   for (int i = 0; i < 20; ++i) PutWorkload("w" + std::to_string(i), 1);

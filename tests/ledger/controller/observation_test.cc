@@ -83,7 +83,7 @@ class ObservationTest : public ::testing::Test {
   api::Workload workload_;
 };
 
-TEST_F(ObservationTest, APendingWorkload) {
+TEST_F(ObservationTest, PendingWorkloadHasItsRequestsAndItsWait) {
   workload_.status.resource_requests = {{"main", {{"cpu", 4000}}}, {"more", {{"cpu", 500}}}};
   admission::SetUnadmitted(workload_.status, api::kWaitingForQuota, "", 1, At(2));
   AttemptRecord expected = Base(1, 0);
@@ -92,7 +92,7 @@ TEST_F(ObservationTest, APendingWorkload) {
   EXPECT_THAT(Told(5), ::testing::ElementsAre(expected));
 }
 
-TEST_F(ObservationTest, ALifeWithAPreemption) {
+TEST_F(ObservationTest, PreemptionEndsTheFirstAttemptAndBeginsTheSecond) {
   Reserve(10);
   Set(api::kPodsReady, true, "Started", 12);
   AttemptRecord first = Base(1, 0);
@@ -137,7 +137,7 @@ TEST_F(ObservationTest, ALifeWithAPreemption) {
 }
 
 // What makes runs alike, for forecasts.
-TEST_F(ObservationTest, ImagesAndDeclaredMaximaAreTold) {
+TEST_F(ObservationTest, AttemptHasImagesAndTheDeclaredMaximum) {
   const auto told = [this] { return Told(0).at(0); };
   EXPECT_EQ(told().image, "");
   EXPECT_EQ(told().declared, std::nullopt);
@@ -152,7 +152,7 @@ TEST_F(ObservationTest, ImagesAndDeclaredMaximaAreTold) {
   EXPECT_EQ(told().declared, 300);
 }
 
-TEST_F(ObservationTest, ADeactivatedWorkloadWaitsNoMore) {
+TEST_F(ObservationTest, DeactivatedWorkloadHasNoFurtherAttempt) {
   Reserve(10);
   admission::Evict(workload_.status, {"Deactivated", "The workload is deactivated", ""}, 1, At(20));
   workload_.spec.active = false;
@@ -170,7 +170,7 @@ TEST_F(ObservationTest, PodsOfAnEarlierAttemptDoNotCount) {
   EXPECT_EQ(Told(11)[0].started, std::nullopt);
 }
 
-TEST_F(ObservationTest, EndsOfOtherKinds) {
+TEST_F(ObservationTest, FinishedReasonDecidesTheOutcome) {
   Reserve(10);
   auto finish = [&](const char* reason) {
     Set(api::kFinished, true, reason, 20);
@@ -182,7 +182,7 @@ TEST_F(ObservationTest, EndsOfOtherKinds) {
   EXPECT_EQ(finish(api::kOwnerNotFound), kDeleted);
 }
 
-TEST(GpusOfAttemptsTest, SharesCountAsPartsOfAGpu) {
+TEST(GpusOfAttemptsTest, SharesOfAGpuCountAsPartsOfAGpu) {
   const auto use = [](const char* flavor, const char* resource, api::Amount amount) {
     return ResourceUse{flavor, resource, amount};
   };

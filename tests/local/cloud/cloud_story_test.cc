@@ -156,7 +156,7 @@ class CloudStoryTest : public ::testing::Test {
   std::unique_ptr<CloudDriver> cloud_;
 };
 
-TEST_F(CloudStoryTest, T4JobFromRequestToEmptyPool) {
+TEST_F(CloudStoryTest, T4RequestIsProvisionedUsedAndReleased) {
   CreateT4Pool();
   CreateTemplate("ppt", "dws-t4-nodepool");
   CreateRequest("pr", "ppt");
@@ -195,7 +195,7 @@ TEST_F(CloudStoryTest, T4JobFromRequestToEmptyPool) {
   EXPECT_EQ(PoolStatus("dws-t4-nodepool")["stock"], 1) << "the machine went back";
 }
 
-TEST_F(CloudStoryTest, StockOutWaitsForDaysAndEndsLive) {
+TEST_F(CloudStoryTest, RequestWaitsForStockWithoutWrites) {
   CreateT4Pool();
   CreatePool("dws-h100-nodepool", "a3-highgpu-8g",
              {{"accelerator", {{"type", "nvidia-h100-80gb"}, {"count", 8}}}, {"stock", 0}});
@@ -215,7 +215,7 @@ TEST_F(CloudStoryTest, StockOutWaitsForDaysAndEndsLive) {
   EXPECT_TRUE(Has("waits", "Provisioned", "Provisioned"));
 }
 
-TEST_F(CloudStoryTest, NoPoolFailsAfterTwoMinutes) {
+TEST_F(CloudStoryTest, RequestWithoutAPoolFailsAfterTwoMinutes) {
   CreateT4Pool();
   CreateTemplate("h100", "dws-h100-nodepool");
   CreateRequest("pr", "h100");
@@ -229,7 +229,7 @@ TEST_F(CloudStoryTest, NoPoolFailsAfterTwoMinutes) {
               "is available for scale up");
 }
 
-TEST_F(CloudStoryTest, PoolMadeInTimeIsTaken) {
+TEST_F(CloudStoryTest, PoolCreatedInTimeIsUsed) {
   CreateTemplate("t4", "dws-t4-nodepool");
   CreateRequest("pr", "t4");
   executor_.RunFor(seconds(60));
@@ -249,7 +249,7 @@ TEST_F(CloudStoryTest, MissingTemplateIsNamed) {
   EXPECT_TRUE(Has("pr", "Provisioned", "Provisioned"));
 }
 
-TEST_F(CloudStoryTest, FullPoolRefusesTheSecond) {
+TEST_F(CloudStoryTest, FullPoolFailsTheSecondRequest) {
   CreateT4Pool();
   CreateTemplate("t4", "dws-t4-nodepool");
   CreateRequest("first", "t4");
@@ -262,7 +262,7 @@ TEST_F(CloudStoryTest, FullPoolRefusesTheSecond) {
   EXPECT_TRUE(Has("second", "Failed", "NodepoolSizeReached"));
 }
 
-TEST_F(CloudStoryTest, GangGetsAllOrNothingInTurn) {
+TEST_F(CloudStoryTest, GangIsProvisionedWholeAndInOrder) {
   CreateT4Pool({{"maxNodes", 6}, {"stock", 2}});
   CreateTemplate("t4", "dws-t4-nodepool");
   CreateRequest("a-gang", "t4", 3);
@@ -278,7 +278,7 @@ TEST_F(CloudStoryTest, GangGetsAllOrNothingInTurn) {
   EXPECT_EQ(Nodes().size(), 4U);
 }
 
-TEST_F(CloudStoryTest, AZoneWithoutMachinesHoldsNoOtherUp) {
+TEST_F(CloudStoryTest, ZoneWithoutMachinesBlocksNoOtherZone) {
   CreateT4Pool({{"maxNodes", 4},
                 {"stock", 4},
                 {"zones", {"us-central1-a", "us-central1-b"}},
@@ -306,7 +306,7 @@ TEST_F(CloudStoryTest, AZoneWithoutMachinesHoldsNoOtherUp) {
   EXPECT_FALSE(Has("in-a", "Provisioned", "Provisioned"));
 }
 
-TEST_F(CloudStoryTest, ASearchTakesTheFirstZoneWithMachines) {
+TEST_F(CloudStoryTest, SearchTakesTheFirstZoneWithMachines) {
   CreateT4Pool({{"maxNodes", 2},
                 {"zones", {"us-central1-a", "us-central1-b"}},
                 {"stockByZone", {{"us-central1-a", 0}, {"us-central1-b", 0}}}});
@@ -333,7 +333,7 @@ TEST_F(CloudStoryTest, ASearchTakesTheFirstZoneWithMachines) {
   EXPECT_TRUE(Has("large", "Failed", "CannotExecuteObtainabilityStrategy"));
 }
 
-TEST_F(CloudStoryTest, CancelledRequestGetsNoNodeEver) {
+TEST_F(CloudStoryTest, CancelledRequestGetsNoNode) {
   CreateT4Pool({{"stock", 0}});
   CreateTemplate("t4", "dws-t4-nodepool");
   CreateRequest("pr", "t4");
@@ -364,7 +364,7 @@ TEST_F(CloudStoryTest, BadRunLimitFailsAtOnce) {
   EXPECT_TRUE(Has("pr", "Failed", "InvalidArgumentMaxRunDurationParseError"));
 }
 
-TEST_F(CloudStoryTest, RunLimitTakesTheMachinesBack) {
+TEST_F(CloudStoryTest, NodesAreDeletedAtTheRunLimit) {
   CreateT4Pool();
   CreateTemplate("t4", "dws-t4-nodepool");
   CreateRequest("pr", "t4", 1, {{"maxRunDurationSeconds", "1200"}});
@@ -379,7 +379,7 @@ TEST_F(CloudStoryTest, RunLimitTakesTheMachinesBack) {
   EXPECT_THAT(Nodes(), IsEmpty());
 }
 
-TEST_F(CloudStoryTest, BookingProtectsIdleNodes) {
+TEST_F(CloudStoryTest, BookingKeepsIdleNodes) {
   CreateT4Pool({{"idleSeconds", 30}});
   CreateTemplate("t4", "dws-t4-nodepool");
   CreateRequest("pr", "t4");
@@ -427,7 +427,7 @@ TEST_F(CloudStoryTest, PlainPoolFollowsPendingPodsAndGoesIdle) {
   EXPECT_EQ(Nodes().size(), 1U) << "back to the minimum";
 }
 
-TEST_F(CloudStoryTest, PodsThatConsumeNeverScaleUp) {
+TEST_F(CloudStoryTest, PodsOfProvisioningRequestsScaleNoPoolUp) {
   CreatePool("plain", "n1-standard-2", {{"queuedProvisioning", false}});
   Json pod = {{"metadata", {{"name", "p"}}}, {"spec", PodSpec("plain")}};
   pod["spec"]["containers"][0].erase("resources");
@@ -437,7 +437,7 @@ TEST_F(CloudStoryTest, PodsThatConsumeNeverScaleUp) {
   EXPECT_THAT(Nodes(), IsEmpty());
 }
 
-TEST_F(CloudStoryTest, UnknownMachineTypeIsSaid) {
+TEST_F(CloudStoryTest, UnknownMachineTypeIsReported) {
   CreatePool("odd", "z9-mega", {{"queuedProvisioning", false}, {"minNodes", 1}});
   executor_.RunFor(seconds(5));
   const Json pool = **api_.Get(kNodePools, "", "odd");
@@ -447,7 +447,7 @@ TEST_F(CloudStoryTest, UnknownMachineTypeIsSaid) {
               HasSubstr("The cloud has no machine type \"z9-mega\". It has: e2-small,"));
 }
 
-TEST_F(CloudStoryTest, DeletedPoolTakesItsNodesAlong) {
+TEST_F(CloudStoryTest, DeletedPoolDeletesItsNodes) {
   CreateT4Pool();
   CreateTemplate("t4", "dws-t4-nodepool");
   CreateRequest("pr", "t4");

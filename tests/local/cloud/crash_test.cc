@@ -83,7 +83,7 @@ class CrashTest : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(CrashTest, KilledAtRandomInstants) {
+TEST_F(CrashTest, JobCompletesAfterKillsAtRandomInstants) {
   Random random(kSeed);
   for (int round = 0; round < kKills; ++round) {
     const pid_t life = fork();

@@ -23,7 +23,7 @@ NodePool LowPriority(const Json& more = Json::object()) {
   return ReadNodePool(std::make_shared<const Json>(std::move(pool)));
 }
 
-TEST(EvictionTest, ProvidersMarkLowPriorityInTheirWay) {
+TEST(EvictionTest, EachProviderMarksLowPriorityNodesWithItsLabels) {
   const Json gke = MakeExampleNode(LowPriority(), "z");
   EXPECT_EQ(gke["metadata"]["labels"]["cloud.google.com/gke-spot"], "true");
   EXPECT_TRUE(gke["spec"]["taints"].empty());
@@ -34,7 +34,7 @@ TEST(EvictionTest, ProvidersMarkLowPriorityInTheirWay) {
   EXPECT_EQ(azure["spec"]["taints"][0]["key"], "kubernetes.azure.com/scalesetpriority");
 }
 
-TEST(EvictionTest, AMachineIsTakenBackAtItsAge) {
+TEST(EvictionTest, NodeIsEvictedAtItsAge) {
   const NodePool never = LowPriority();
   EXPECT_EQ(EvictionOf(never, MakeNode(never, "n", "z", {}, kStart)), std::nullopt);
   const NodePool pool = LowPriority({{"eviction", {{"afterSeconds", 300}}}});
@@ -43,7 +43,7 @@ TEST(EvictionTest, AMachineIsTakenBackAtItsAge) {
   EXPECT_EQ(pool.eviction->notice, seconds(30));
 }
 
-TEST(EvictionTest, TheHazardGivesEachMachineATimeOfItsOwn) {
+TEST(EvictionTest, EvictionRateGivesEachNodeItsOwnTime) {
   const NodePool pool = LowPriority({{"eviction", {{"per100Hours", 200}}}});  // twice an hour
   std::set<WallTime> ends;
   Duration sum{};
@@ -61,7 +61,7 @@ TEST(EvictionTest, TheHazardGivesEachMachineATimeOfItsOwn) {
   EXPECT_NEAR(mean, 1800, 150);
 }
 
-TEST(EvictionTest, TheCloudWarnsAndThenTakesTheMachine) {
+TEST(EvictionTest, CloudGivesNoticeAndThenDeletesTheNode) {
   const NodePool pool = LowPriority({{"eviction", {{"afterSeconds", 300}}}});
   Json node = MakeNode(pool, "n", "z", {}, kStart);
   FinishBoot(node, kStart + seconds(60));
@@ -83,7 +83,7 @@ TEST(EvictionTest, TheCloudWarnsAndThenTakesTheMachine) {
   EXPECT_EQ(does(360), "takes ");
 }
 
-TEST(EvictionTest, TheNoticeIsGivenOnce) {
+TEST(EvictionTest, EvictionNoticeIsGivenOnce) {
   const NodePool pool = LowPriority({{"eviction", {{"afterSeconds", 300}}}});
   Json node = MakeNode(pool, "n", "z", {}, kStart);
   EXPECT_FALSE(HasNotice(node));

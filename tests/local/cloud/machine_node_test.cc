@@ -53,7 +53,7 @@ Json Closed() {
   return node;
 }
 
-TEST(MachineNodeTest, IsThereWhileThereIsNoOther) {
+TEST(MachineNodeTest, NodeOfTheMachineExistsWhileThereIsNoOtherNode) {
   EXPECT_EQ(Effects(View()), "create berth ");
   EXPECT_EQ(Effects(View({MakeMachineNode(kSize)})), "");
   EXPECT_EQ(Effects(View({}, 1)), "") << "a pool brings nodes";
@@ -63,7 +63,7 @@ TEST(MachineNodeTest, IsThereWhileThereIsNoOther) {
   EXPECT_EQ(Effects(none), "");
 }
 
-TEST(MachineNodeTest, TakesNoNewPodsBesideOthersAndGoesWhenEmpty) {
+TEST(MachineNodeTest, NodeOfTheMachineIsCordonedBesideOthersAndDeletedEmpty) {
   EXPECT_EQ(Effects(View({MakeMachineNode(kSize)}, 1)), "cordon ");
   EXPECT_EQ(Effects(View({MakeMachineNode(kSize), Other()})), "cordon ");
   CloudView busy = View({Closed()}, 1);
@@ -74,14 +74,14 @@ TEST(MachineNodeTest, TakesNoNewPodsBesideOthersAndGoesWhenEmpty) {
   EXPECT_EQ(Effects(View({Closed()})), "uncordon ") << "the pool is gone";
 }
 
-TEST(MachineNodeTest, ACordonOfAnAdministratorStays) {
+TEST(MachineNodeTest, CordonOfAnAdministratorStays) {
   Json node = MakeMachineNode(kSize);
   node["spec"]["unschedulable"] = true;
   EXPECT_FALSE(SetCordon(node, false));
   EXPECT_EQ(Effects(View({node})), "");
 }
 
-TEST(MachineNodeTest, AnotherMachineHasAnotherSize) {
+TEST(MachineNodeTest, ChangedSizeOfTheMachineIsWritten) {
   CloudView view = View({MakeMachineNode(kSize)});
   view.machine = MachineSize{4000, 8LL << 30};
   EXPECT_EQ(Effects(view), "resize ");
@@ -102,7 +102,7 @@ class MachineSizeTest : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(MachineSizeTest, TheLeastLimitOfAllGroupsAboveCounts) {
+TEST_F(MachineSizeTest, LowestLimitOfAllParentCgroupsCounts) {
   Write("/proc/self/cgroup", "0::/user/session\n");
   Write("/sys/fs/cgroup/user/session/cpu.max", "max 100000\n");
   Write("/sys/fs/cgroup/user/session/memory.max", "64000000\n");
@@ -112,7 +112,7 @@ TEST_F(MachineSizeTest, TheLeastLimitOfAllGroupsAboveCounts) {
   EXPECT_EQ(Read().memory_bytes, 32'000'000);
 }
 
-TEST_F(MachineSizeTest, Version1HasAFolderForEachController) {
+TEST_F(MachineSizeTest, CgroupVersion1HasAFolderForEachController) {
   Write("/proc/self/cgroup", "4:memory:/box\n3:cpu,cpuacct:/box\n");
   Write("/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "25000\n");
   Write("/sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
@@ -121,7 +121,7 @@ TEST_F(MachineSizeTest, Version1HasAFolderForEachController) {
   EXPECT_EQ(Read().memory_bytes, 16'000'000) << "the path of the host is not there";
 }
 
-TEST_F(MachineSizeTest, WithoutLimitsTheMachineCounts) {
+TEST_F(MachineSizeTest, SizeIsThatOfTheMachineWithoutLimits) {
   const MachineSize whole = Read();
   EXPECT_GE(whole.cpu_milli, 1000);
   EXPECT_GT(whole.memory_bytes, 64LL << 20);

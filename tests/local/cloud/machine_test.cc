@@ -8,7 +8,7 @@
 namespace berth::local::cloud {
 namespace {
 
-TEST(MachineTest, AllocatableFollowsGkesFormula) {
+TEST(MachineTest, AllocatableFollowsTheFormulaOfGke) {
   const MachineType& machine = *FindMachineType("n1-standard-4");
   EXPECT_EQ(AllocatableCpuMilli(machine), 3920);
   // 15 GiB: 25 % of 4, 20 % of 4, 10 % of 7, and 100 MiB.
@@ -58,14 +58,14 @@ TEST(NodePoolTest, NodesOfSharedGpusAdvertiseReplicas) {
   EXPECT_EQ(renamed["metadata"]["labels"]["cloud.berth.dev/one-share-a-pod"], "true");
 }
 
-TEST(GangFitTest, TheLargestMembersArePlacedFirst) {
+TEST(GangFitTest, LargestMembersArePlacedFirst) {
   EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(4, "1"), Member(2, "2900m")})), 3);
   EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(3, "1")})), 1);
   EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(4, "1")})), 2);
   EXPECT_EQ(Count(FitGang(Pool(Json::object()), {Member(2147483647, "1")})), 11) << "it stops";
 }
 
-TEST(GangFitTest, RefusalsSayWhy) {
+TEST(GangFitTest, GangThatDoesNotFitHasAReason) {
   const GangFit large = FitGang(Pool(Json::object()), {Member(1, "4")});
   ASSERT_TRUE(std::holds_alternative<TooLargeForNode>(large));
   EXPECT_EQ(std::get<TooLargeForNode>(large).short_of, "cpu");
@@ -74,7 +74,7 @@ TEST(GangFitTest, RefusalsSayWhy) {
       FitGang(Pool(Json::object()), {Member(1, "1", selector)})));
 }
 
-TEST(GangFitTest, QueuedPoolsAreToleratedAndZonesChosen) {
+TEST(GangFitTest, GangFitsQueuedPoolsInItsZones) {
   const NodePool pool =
       Pool({{"queuedProvisioning", true}, {"zones", {"us-central1-a", "us-central1-b"}}});
   EXPECT_EQ(Count(FitGang(pool, {Member(1, "1")})), 1);

@@ -48,7 +48,7 @@ class WholeLocalTest : public ::testing::Test {
   std::unique_ptr<WholeLocal> local_;
 };
 
-TEST_F(WholeLocalTest, FromRequestToEmptyPool) {
+TEST_F(WholeLocalTest, JobRunsFromItsRequestToTheEmptyPool) {
   local_->ApplyStory();
   ASSERT_TRUE(WholeLocal::Eventually([&] {
     return ConditionIs(Read(kProvisioningRequests, "pr"), "Provisioned", "True");
@@ -99,7 +99,7 @@ TEST_F(WholeLocalTest, RestartReplacesThePodThatRan) {
   })) << Read(kJobs, "sample-job").dump(1);
 }
 
-TEST_F(WholeLocalTest, SuspendResumeAndDelete) {
+TEST_F(WholeLocalTest, SuspendedJobResumesAndIsDeleted) {
   local_->ApplyStory();
   local_->Apply(kJobs, "default", WholeLocal::JobYaml("sleep 100"));
   const auto phase_is = [&](const std::string& phase) {
@@ -127,7 +127,7 @@ TEST_F(WholeLocalTest, SuspendResumeAndDelete) {
       WholeLocal::Eventually([&] { return api().List(kPods, "default", {})->items.empty(); }));
 }
 
-TEST_F(WholeLocalTest, NamespaceGoesWithItsContent) {
+TEST_F(WholeLocalTest, NamespaceIsDeletedWithItsContent) {
   local_->Apply(kNamespaces, "", "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n");
   local_->Apply(kConfigMaps, "team", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n");
   ASSERT_TRUE(api().Delete(kNamespaces, "", "team", {}));

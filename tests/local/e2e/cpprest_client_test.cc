@@ -201,12 +201,12 @@ class Watch {
   http::http_response response_;
 };
 
-TEST_F(CpprestClient, AnotherAuthorityIsNotTrusted) {
+TEST_F(CpprestClient, CertificateOfAnotherAuthorityIsRefused) {
   http_client client = MakeClient(Trust::kSystem);
   EXPECT_THROW(client.request(http::methods::GET, "/version").get(), http::http_exception);
 }
 
-TEST_F(CpprestClient, OnlyVersionAndHealthAreOpen) {
+TEST_F(CpprestClient, OnlyVersionAndHealthNeedNoToken) {
   http_client client = MakeClient();
   for (const char* open : {"/version", "/readyz", "/livez", "/healthz"}) {
     EXPECT_EQ(client.request(http::methods::GET, open).get().status_code(), 200) << open;
@@ -267,7 +267,7 @@ TEST_F(CpprestClient, ReadsWritesPatchesAndDeletes) {
   EXPECT_EQ(gone.body.at("details").at("kind").as_string(), "configmaps");
 }
 
-TEST_F(CpprestClient, WrongRequestsGetAStatus) {
+TEST_F(CpprestClient, WrongRequestsAreRefusedWithAStatus) {
   http_client client = MakeClient();
   const auto code = [&](const http::http_request& request) { return Ask(client, request).status; };
   EXPECT_EQ(code(MakeRequest(http::methods::POST, kMaps, "{\"kind\":")), 400);
@@ -284,7 +284,7 @@ TEST_F(CpprestClient, WrongRequestsGetAStatus) {
   EXPECT_THAT(refused.Text("message"), HasSubstr("metadata.name"));
 }
 
-TEST_F(CpprestClient, LargeBodiesComeThroughWhole) {
+TEST_F(CpprestClient, LargeBodiesArriveWhole) {
   http_client client = MakeClient();
   const std::string large(900'000, 'x');
   ASSERT_EQ(Post(client, kMaps, Map("large", large)).status, 201);
@@ -294,7 +294,7 @@ TEST_F(CpprestClient, LargeBodiesComeThroughWhole) {
             200);
 }
 
-TEST_F(CpprestClient, ALongListComesInPages) {
+TEST_F(CpprestClient, LongListIsReadInPages) {
   constexpr int kCount = 1100;
   constexpr std::size_t kPage = 250;
   http_client client = MakeClient();
@@ -336,7 +336,7 @@ TEST_F(CpprestClient, ALongListComesInPages) {
   EXPECT_EQ(Get(client, maps + "?limit=5&continue=nonsense").status, 400);
 }
 
-TEST_F(CpprestClient, AWatchTellsWhatHappensAsItHappens) {
+TEST_F(CpprestClient, WatchReportsChangesAsTheyHappen) {
   http_client client = MakeClient();
   const std::string from = Version(Get(client, std::string(kMaps) + "?limit=1").body);
   Watch watch(client, MakeRequest(http::methods::GET, std::string(kMaps) +
@@ -359,7 +359,7 @@ TEST_F(CpprestClient, AWatchTellsWhatHappensAsItHappens) {
   EXPECT_EQ(watch.NextText(), "DELETED seen");
 }
 
-TEST_F(CpprestClient, AWatchBeginsWithTheStateAndEndsInTime) {
+TEST_F(CpprestClient, WatchBeginsWithTheStateAndEndsAtItsTimeout) {
   http_client client = MakeClient();
   ASSERT_EQ(Post(client, kMaps, Map("state-a", "1")).status, 201);
   ASSERT_EQ(Post(client, kMaps, Map("state-b", "1")).status, 201);
@@ -409,7 +409,7 @@ TEST_F(CpprestClient, OneConnectionServesManyRequests) {
   EXPECT_LE(OpenSockets(), before + 1);
 }
 
-TEST_F(CpprestClient, AJobIsQueuedAndAdmitted) {
+TEST_F(CpprestClient, JobIsQueuedAndAdmitted) {
   http_client client = MakeClient();
   const std::string root = "/apis/kueue.x-k8s.io/v1beta2";
   const auto make = [&](const std::string& target, const std::string& json) {

@@ -26,7 +26,7 @@ std::string RefusalOf(const Result<T>& result) {
   return result ? "" : result.error().message;
 }
 
-TEST(ImageDocumentsTest, AnIndexNamesTheImageOfThePlatform) {
+TEST(ImageDocumentsTest, IndexNamesTheImageOfThePlatform) {
   const std::string other =
       R"({"digest": "sha256:)" + std::string(64, 'b') +
       R"(", "size": 1, "platform": {"os": "linux", "architecture": "arm64"}})";
@@ -42,7 +42,7 @@ TEST(ImageDocumentsTest, AnIndexNamesTheImageOfThePlatform) {
   EXPECT_TRUE(inner->is_index);
 }
 
-TEST(ImageDocumentsTest, DigestsAreNoPaths) {
+TEST(ImageDocumentsTest, MalformedDigestsAreRefused) {
   for (const std::string digest :
        {"sha256:../../etc/passwd", "sha256:", "md5:aa", "",
         "sha256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}) {
@@ -54,7 +54,7 @@ TEST(ImageDocumentsTest, DigestsAreNoPaths) {
       HasSubstr("size"));
 }
 
-TEST(ImageDocumentsTest, AManifestListsLayers) {
+TEST(ImageDocumentsTest, ManifestListsLayers) {
   const auto layer = [](const std::string& type) {
     return Descriptor(R"(, "mediaType": ")" + type + "\"");
   };
@@ -76,7 +76,7 @@ TEST(ImageDocumentsTest, AManifestListsLayers) {
   EXPECT_THAT(RefusalOf(ReadManifest("[]")), HasSubstr("write an object"));
 }
 
-TEST(ImageDocumentsTest, AConfigNamesTheProgram) {
+TEST(ImageDocumentsTest, ConfigNamesTheProgram) {
   const auto program = ReadImageConfig(
       R"({"config": {"Entrypoint": ["e"], "Cmd": ["c"], "Env": ["A=b=c"], "WorkingDir": "/w", "User": "u:g"}})");
   ASSERT_TRUE(program);

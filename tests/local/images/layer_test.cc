@@ -103,7 +103,7 @@ class LayerTest : public ::testing::Test {
   std::string base_;
 };
 
-TEST_F(LayerTest, WhiteoutsRemoveWhatLowerLayersHave) {
+TEST_F(LayerTest, WhiteoutsRemoveFilesOfLowerLayers) {
   ASSERT_EQ(
       Apply({{"a/one", "1"}, {"a/two", "2"}, {"b/x/three", "3"}, {"b/x/four", "4"}, {"c", "5"}}),
       "");
@@ -118,7 +118,7 @@ TEST_F(LayerTest, WhiteoutsRemoveWhatLowerLayersHave) {
   EXPECT_THAT(Files(), ElementsAre("b/x/new", "c"));
 }
 
-TEST_F(LayerTest, EntriesReplaceEachOther) {
+TEST_F(LayerTest, LaterEntriesReplaceEarlierOnes) {
   ASSERT_EQ(Apply({{"folder/file", "1"}, {"file", "2"}, {"link", "file", kLink}}), "");
   ASSERT_EQ(Apply({{"folder", "3"}, {"file/inner", "4"}}).substr(0, 5), "entry");  // under a file
   ASSERT_EQ(Apply({{"file", "", kFolder, 0755}, {"file/inner", "4"}, {"link", "5"}}), "");
@@ -127,7 +127,7 @@ TEST_F(LayerTest, EntriesReplaceEachOther) {
   EXPECT_FALSE(fs::is_symlink(base_ + "/root/link"));
 }
 
-TEST_F(LayerTest, NothingIsWrittenBesideTheRoot) {
+TEST_F(LayerTest, LayersWriteNothingOutsideTheRoot) {
   fs::create_directory(base_ + "/outside");
   std::ofstream(base_ + "/outside/file") << "machine";
   EXPECT_THAT(Apply({{"../outside/new", "1"}}), HasSubstr("has \"..\""));
@@ -147,7 +147,7 @@ TEST_F(LayerTest, NothingIsWrittenBesideTheRoot) {
   EXPECT_EQ(std::distance(fs::directory_iterator(base_ + "/outside"), fs::directory_iterator()), 1);
 }
 
-TEST_F(LayerTest, BoundsAndBits) {
+TEST_F(LayerTest, LayersAreBoundedAndLoseSetuidBits) {
   EXPECT_THAT(Apply({{"a", std::string(100, 'x')}}, {.bytes = 99, .entries = 10}),
               HasSubstr("too large"));
   EXPECT_THAT(Apply({{"a", ""}, {"b", ""}}, {.bytes = 99, .entries = 1}),

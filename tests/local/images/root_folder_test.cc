@@ -40,7 +40,7 @@ class RootFolderTest : public ::testing::Test {
   std::string base_;
 };
 
-TEST_F(RootFolderTest, LinksStartAtTheRoot) {
+TEST_F(RootFolderTest, LinksAreResolvedBelowTheRoot) {
   EXPECT_EQ(Located("/within/inner"), "/data/inner ");
   EXPECT_EQ(Located("/within/new/deep"), "/data new/deep");
   EXPECT_EQ(Located("/"), "/ ");
@@ -55,7 +55,7 @@ TEST_F(RootFolderTest, LinksStartAtTheRoot) {
   EXPECT_EQ(Root().ReadFile("/data", 100), std::nullopt);
 }
 
-TEST_F(RootFolderTest, FoldersAreMadeBelowTheRootAlone) {
+TEST_F(RootFolderTest, FoldersAreCreatedOnlyBelowTheRoot) {
   EXPECT_TRUE(Root().MakeFolder({"within", "a", "b"}));
   EXPECT_TRUE(fs::is_directory(base_ + "/root/data/a/b"));
   EXPECT_EQ(fs::status(base_ + "/root/data/a").permissions(), fs::perms(0755));
@@ -76,7 +76,7 @@ TEST_F(RootFolderTest, RemovingALinkLeavesItsTarget) {
   EXPECT_TRUE(fs::exists(base_ + "/outside/file"));
 }
 
-TEST_F(RootFolderTest, PathsOfArchives) {
+TEST_F(RootFolderTest, PathsOfArchivesAreSplitOrRefused) {
   EXPECT_EQ(*PathParts("./a//b/"), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(*PathParts("/a"), (std::vector<std::string>{"a"}));
   EXPECT_TRUE(PathParts("/")->empty());

@@ -55,7 +55,7 @@ class EventStreamsTest : public ::testing::Test {
   EventStreams streams_{executor_, clock_, model_.feed(), {.most_clients = 2}};
 };
 
-TEST_F(EventStreamsTest, ChangesOfOneTickAreOneWrite) {
+TEST_F(EventStreamsTest, ChangesOfOneTickAreWrittenTogether) {
   const auto stream = Open();
   EXPECT_EQ(stream->text, "retry: 2000\nid: e.0\n\n");
   Change(1);
@@ -67,7 +67,7 @@ TEST_F(EventStreamsTest, ChangesOfOneTickAreOneWrite) {
 }
 
 // Readers at one place of the feed share its text only if they see the same.
-TEST_F(EventStreamsTest, EachClientGetsWhatItsOwnSightShows) {
+TEST_F(EventStreamsTest, ClientReceivesOnlyRowsThatItMaySee) {
   const auto all = Open();
   const auto other = Open(std::nullopt, {.everywhere = false, .namespaces = {"of-nobody"}});
   Change(1);
@@ -76,7 +76,7 @@ TEST_F(EventStreamsTest, EachClientGetsWhatItsOwnSightShows) {
   EXPECT_THAT(other->text, Not(HasSubstr("event: change")));
 }
 
-TEST_F(EventStreamsTest, AClientThatDoesNotReadIsPassedOverAndResyncs) {
+TEST_F(EventStreamsTest, SlowClientIsSkippedAndResyncs) {
   const auto slow = Open();
   const auto quick = Open();
   EXPECT_TRUE(streams_.is_full());
@@ -94,7 +94,7 @@ TEST_F(EventStreamsTest, AClientThatDoesNotReadIsPassedOverAndResyncs) {
   EXPECT_THAT(slow->text, Not(HasSubstr("event: change")));
 }
 
-TEST_F(EventStreamsTest, BeatsMoveThePositionAndFindClosedConnections) {
+TEST_F(EventStreamsTest, HeartbeatsMoveThePositionAndFindClosedConnections) {
   const auto stream = Open();
   const auto gone = Open();
   gone->is_gone = true;

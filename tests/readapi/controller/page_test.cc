@@ -79,7 +79,7 @@ class SignInTest : public ::testing::Test {
       readapi::SignIn::Options{});
 };
 
-TEST_F(SignInTest, ATokenBecomesASession) {
+TEST_F(SignInTest, SignInWithATokenBeginsASession) {
   const net::Response answer = Send(Request("POST", R"({"token": " admin\n"})"));
   ASSERT_EQ(answer.status, 200) << answer.body;
   EXPECT_THAT(std::string(answer.headers.Find("Set-Cookie")),
@@ -131,7 +131,7 @@ TEST_F(SignInTest, ABadSignInIsRefusedWithoutASession) {
   EXPECT_EQ(Send(Request("PUT")).status, 405);
 }
 
-TEST_F(SignInTest, OtherSitesGetNothing) {
+TEST_F(SignInTest, SessionIsRefusedToOtherSites) {
   const std::string cookie = SignIn();
   const std::pair<const char*, const char*> foreign[] = {{"Sec-Fetch-Site", "cross-site"},
                                                          {"Sec-Fetch-Site", "same-site"},
@@ -170,7 +170,7 @@ TEST_F(SignInTest, SigningOutNeedsTheSecretOfThePage) {
   EXPECT_EQ(Send(request).status, 401);
 }
 
-TEST_F(SignInTest, SessionsEnd) {
+TEST_F(SignInTest, SessionsEndWhenIdleAndAfterTwelveHours) {
   const std::string idle = SignIn();
   clock_.Advance(61min);
   EXPECT_FALSE(sign_in_->SessionOf(With(idle)).has_value());
@@ -191,7 +191,7 @@ TEST_F(SignInTest, ASignInEndsTheSessionOfTheBrowser) {
   EXPECT_FALSE(sign_in_->SessionOf(With(first)).has_value());
 }
 
-TEST_F(SignInTest, ACodeCountsOnceAndFiveMinutes) {
+TEST_F(SignInTest, CodeIsValidOnceAndForFiveMinutes) {
   const std::string code = sign_in_->sessions().MakeCode("admin");
   const net::Request request = Request("POST", Json{{"code", code}}.dump());
   EXPECT_THAT(Send(request).body, HasSubstr("\"user\":\"admin\""));
@@ -201,7 +201,7 @@ TEST_F(SignInTest, ACodeCountsOnceAndFiveMinutes) {
   EXPECT_EQ(Send(Request("POST", Json{{"code", old}}.dump())).status, 401);
 }
 
-TEST(PageSessionsTest, NumbersAreBounded) {
+TEST(PageSessionsTest, SessionsAndCodesAreBounded) {
   FakeClock clock;
   PageSessions sessions(clock, Counter(), {.most_of_user = 2, .most_sessions = 3, .most_codes = 2});
   const auto first = sessions.Begin("t", "a");
@@ -239,7 +239,7 @@ class PageFilesTest : public ::testing::Test {
                           {"/assets/page.js", "text/javascript; charset=utf-8", "script", "", {}}}};
 };
 
-TEST_F(PageFilesTest, EachViewIsTheDocument) {
+TEST_F(PageFilesTest, EachViewIsServedTheDocument) {
   for (const char* path : {"/", "/sign-in", "/workloads", "/workloads/a/b%20c", "/queues/q"}) {
     const net::Response answer = Get(path);
     EXPECT_EQ(answer.status, 200) << path;
@@ -252,7 +252,7 @@ TEST_F(PageFilesTest, EachViewIsTheDocument) {
   }
 }
 
-TEST_F(PageFilesTest, ThePolicyAllowsThisServerAlone) {
+TEST_F(PageFilesTest, ContentSecurityPolicyAllowsThisServerAlone) {
   const net::Response answer = Get("/");
   const std::string policy(answer.headers.Find("Content-Security-Policy"));
   EXPECT_THAT(policy, HasSubstr("default-src 'none'; script-src 'self';"));
@@ -263,7 +263,7 @@ TEST_F(PageFilesTest, ThePolicyAllowsThisServerAlone) {
   EXPECT_FALSE(answer.headers.Has("Access-Control-Allow-Origin"));
 }
 
-TEST_F(PageFilesTest, CompressedWhereTheClientTakesIt) {
+TEST_F(PageFilesTest, FilesAreCompressedForClientsThatAcceptGzip) {
   for (const char* encoding : {"gzip", "br, GZIP", "deflate, gzip;q=0.8"}) {
     const net::Response answer = Get("/", encoding);
     EXPECT_EQ(answer.body, "packed") << encoding;

@@ -56,7 +56,7 @@ class ProxyUserTest : public ::testing::Test {
   std::shared_ptr<SignIn> sign_in_ = Make(Trust());
 };
 
-TEST_F(ProxyUserTest, TheProxyNamesTheReader) {
+TEST_F(ProxyUserTest, TrustedProxyNamesTheUserAndItsGroups) {
   net::Request request = Proxied("jane@example.com");
   request.headers.Add("X-Forwarded-Groups", "dev, ops,,system:masters");
   request.headers.Add("X-Forwarded-Groups", "night");
@@ -74,7 +74,7 @@ TEST_F(ProxyUserTest, TheProxyNamesTheReader) {
   EXPECT_FALSE(responder->sent.headers.Has("Set-Cookie"));
 }
 
-TEST_F(ProxyUserTest, OthersNameNobody) {
+TEST_F(ProxyUserTest, UntrustedOrForeignRequestsNameNoUser) {
   EXPECT_FALSE(sign_in_->CallerOf(Proxied("jane", "")).is_known()) << "no certificate";
   EXPECT_FALSE(sign_in_->CallerOf(Proxied("jane", "other")).is_known()) << "another certificate";
   EXPECT_FALSE(sign_in_->CallerOf(Proxied("")).is_known()) << "no header";
@@ -91,7 +91,7 @@ TEST_F(ProxyUserTest, OthersNameNobody) {
   }
 }
 
-TEST_F(ProxyUserTest, ATokenComesFirst) {
+TEST_F(ProxyUserTest, TokenOutranksTheUserOfTheProxy) {
   net::Request request = Proxied("jane");
   request.headers.Add("Authorization", "Bearer own");
   const Caller caller = sign_in_->CallerOf(request);

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
 // The number of Workloads before one counts all namespaces, also for those who see one of them.
-TEST_F(ReadServerTest, AWorkloadHasAStoryForItsReaderAndItsPlaceAmongAll) {
+TEST_F(ReadServerTest, WorkloadPositionCountsWorkloadsOfAllNamespaces) {
   const auto read = [this](const std::string& name, const std::string& token) {
     const net::Response answer = Ask("/api/v1/workloads/team-a/" + name, token);
     return answer.status == 200 ? nlohmann::json::parse(answer.body) : nlohmann::json();
@@ -51,7 +51,7 @@ class ReadServerPostTest : public ReadServerTest {
   }
 };
 
-TEST_F(ReadServerPostTest, ActionsAreOffUnlessAskedFor) {
+TEST_F(ReadServerPostTest, ActionsNeedARightAndTheFlag) {
   EXPECT_EQ(Send(Post("/api/v1/actions", "tenant", "{}")).body, "tenant 4 all {}");
   EXPECT_EQ(Send(Post("/api/v1/actions", "nobody", "{}")).status, 401);
   EXPECT_EQ(Send(Post("/api/v1/actions", "", "{}")).status, 401);
@@ -72,7 +72,7 @@ TEST_F(ReadServerPostTest, ForecastsNeedTheRightToAllNamespaces) {
   EXPECT_THAT(refused.body, Not(HasSubstr("team-b")));
 }
 
-TEST_F(ReadServerPostTest, OtherSitesWriteNothing) {
+TEST_F(ReadServerPostTest, WritesFromOtherSitesAreRefused) {
   net::Request sign_in = Post("/api/v1/session", "", R"({"token": "admin"})");
   const net::Response signed_in = Send(sign_in);
   ASSERT_EQ(signed_in.status, 200) << signed_in.body;

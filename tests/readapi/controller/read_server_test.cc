@@ -65,7 +65,7 @@ class Listener {
   int status_ = 0;
 };
 
-TEST_F(ReadServerTest, AnswersByTheRights) {
+TEST_F(ReadServerTest, AnswersFollowTheRightsOfTheToken) {
   struct AskedRow {
     const char* target;
     const char* token;
@@ -103,7 +103,7 @@ TEST_F(ReadServerTest, AnswersByTheRights) {
   }
 }
 
-TEST_F(ReadServerTest, ACookieStandsForTheTokenThatSignedIn) {
+TEST_F(ReadServerTest, CookieHasTheRightsOfItsToken) {
   net::Request post{.method = "POST", .target = "/api/v1/session", .body = R"({"token":"tenant"})"};
   post.headers.Add("Content-Type", "application/json");
   const net::Response signed_in = Send(post);
@@ -182,7 +182,7 @@ TEST_F(ReadServerTest, RefusesMalformedRequests) {
   }
 }
 
-TEST_F(ReadServerTest, OtherSitesAndHeadersOfTheClient) {
+TEST_F(ReadServerTest, CrossSiteRequestsAndInjectedHeadersHaveNoEffect) {
   net::Request cross = Get("/api/v1/workloads", "admin");
   cross.headers.Add("Sec-Fetch-Site", "cross-site");
   cross.headers.Add("Origin", "https://evil.example");
@@ -206,7 +206,7 @@ TEST_F(ReadServerTest, OtherSitesAndHeadersOfTheClient) {
   EXPECT_EQ(Send(event).status, 400);
 }
 
-TEST_F(ReadServerTest, PagesAndTags) {
+TEST_F(ReadServerTest, PagesHaveACursorAndAnETag) {
   const net::Response first = Ask("/api/v1/workloads?limit=4&fields=state", "admin");
   const Json page = Json::parse(first.body);
   EXPECT_EQ(page["items"].size(), 4U);
@@ -252,7 +252,7 @@ TEST_F(ReadServerTest, ATenantReadsNoNameOfAnotherNamespace) {
   EXPECT_THAT(answer.body, Not(HasSubstr("team-b")));
 }
 
-TEST_F(ReadServerTest, EventsReachThoseWhoMaySee) {
+TEST_F(ReadServerTest, EventsReachOnlyReadersWithTheRight) {
   Listener tenant;
   Listener admin;
   const auto of_tenant = client_->Open(
@@ -270,7 +270,7 @@ TEST_F(ReadServerTest, EventsReachThoseWhoMaySee) {
   EXPECT_EQ(tenant.status(), 200);
 }
 
-TEST_F(ReadServerTest, AStreamResumesOrIsToldToListAgain) {
+TEST_F(ReadServerTest, StreamResumesAtAKnownPositionOrResyncs) {
   Listener resumed;
   net::Request request = Get("/api/v1/events?resources=workloads", "admin");
   request.headers.Add("Last-Event-ID", "e1.5");
@@ -282,7 +282,7 @@ TEST_F(ReadServerTest, AStreamResumesOrIsToldToListAgain) {
   EXPECT_THAT(lost.WaitFor("event: resync\nid: e1.8\n"), Not(HasSubstr("team")));
 }
 
-TEST_F(ReadServerTest, CallersAreAskedForWithTheirTokens) {
+TEST_F(ReadServerTest, ScreensAreReadWithTheTokenOfTheCaller) {
   EXPECT_EQ(Ask("/api/v1/capacity", "admin").body, "admin 0 all ");
   EXPECT_EQ(Ask("/api/v1/topology?namespace=team-a", "tenant").body, "tenant 1 team-a ");
   EXPECT_EQ(Ask("/api/v1/workloads/team-a/team-a-one/cost", "tenant").body, "tenant 2 team-a ");
@@ -317,7 +317,7 @@ TEST_F(ReadServerTest, CallersAreAskedForWithTheirTokens) {
     EXPECT_EQ(Ask(row.path, row.token).status, row.status) << row.path << " of " << row.token;
   }
 }
-TEST_F(ReadServerTest, SaysThatItIsNotReady) {
+TEST_F(ReadServerTest, AnswersUnavailableUntilItIsReady) {
   ready_ = false;
   const net::Response answer = Ask("/api/v1/workloads", "admin");
   EXPECT_EQ(answer.status, 503);

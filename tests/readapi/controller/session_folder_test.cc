@@ -72,7 +72,7 @@ TEST_F(SessionFolderTest, SessionsOutliveTheProgram) {
   EXPECT_FALSE(Live()->Find(begun->name));
 }
 
-TEST_F(SessionFolderTest, FilesGiveNothingWithoutTheCookie) {
+TEST_F(SessionFolderTest, SessionFilesRevealNothingWithoutTheCookie) {
   const auto begun = Live()->Begin("the-token", "jane");
   ASSERT_EQ(Files().size(), 1U);
   const std::string file = Files().front();
@@ -89,7 +89,7 @@ TEST_F(SessionFolderTest, FilesGiveNothingWithoutTheCookie) {
 }
 
 // A later end, another user's bound, or the session of another name.
-TEST_F(SessionFolderTest, AChangedFileIsNoSession) {
+TEST_F(SessionFolderTest, ChangedFileGivesNoSession) {
   const auto begun = Live()->Begin("the-token", "jane");
   const std::string file = Files().front();
   const std::string text = TextOf(file);
@@ -110,7 +110,7 @@ TEST_F(SessionFolderTest, AChangedFileIsNoSession) {
   }
 }
 
-TEST_F(SessionFolderTest, SessionsEndWhileNobodyRuns) {
+TEST_F(SessionFolderTest, SessionsEndWhileTheProgramIsStopped) {
   const auto idle = Live()->Begin("t", "a");
   clock_.Advance(61min);
   EXPECT_FALSE(Live()->Find(idle->name));
@@ -124,7 +124,7 @@ TEST_F(SessionFolderTest, SessionsEndWhileNobodyRuns) {
   EXPECT_FALSE(Live()->Find(used->name)) << "after twelve hours";
 }
 
-TEST_F(SessionFolderTest, AClockThatIsSetBackLengthensNothing) {
+TEST_F(SessionFolderTest, ClockSetBackLengthensNoSession) {
   const auto begun = Live()->Begin("t", "a");
   clock_.JumpWall(-48h);
   auto again = Live();
@@ -137,7 +137,7 @@ TEST_F(SessionFolderTest, AClockThatIsSetBackLengthensNothing) {
   EXPECT_FALSE(again->Find(begun->name));
 }
 
-TEST_F(SessionFolderTest, BoundsHoldOverRestarts) {
+TEST_F(SessionFolderTest, BoundsOfSessionsHoldAfterARestart) {
   PageSessions::Options options{.most_of_user = 2, .most_sessions = 3};
   const auto first = Live(options)->Begin("t", "a");
   clock_.Advance(1s);
@@ -154,7 +154,7 @@ TEST_F(SessionFolderTest, BoundsHoldOverRestarts) {
   EXPECT_EQ(Files().size(), 1U);
 }
 
-TEST_F(SessionFolderTest, WithoutSpaceASessionEndsWithTheProgram) {
+TEST_F(SessionFolderTest, SessionThatCannotBeStoredEndsWithTheProgram) {
   auto live = Live();
   fs::remove(path_);
   const auto begun = live->Begin("t", "a");
@@ -163,7 +163,7 @@ TEST_F(SessionFolderTest, WithoutSpaceASessionEndsWithTheProgram) {
   EXPECT_FALSE(Live()->Find(begun->name));
 }
 
-TEST_F(SessionFolderTest, AFolderWithOtherThingsIsLeftAlone) {
+TEST_F(SessionFolderTest, FolderWithOtherFilesIsRefused) {
   fs::create_directory(path_);
   std::ofstream(path_ + "/thesis.tex") << "words";
   const auto refused = SessionFolder::Open(path_);

@@ -47,7 +47,7 @@ class TestSink final : public AuditSink {
   const std::shared_ptr<Written> written_;
 };
 
-TEST(AuditLogTest, TheEndWritesWhatWaits) {
+TEST(AuditLogTest, StopWritesQueuedEvents) {
   const auto written = std::make_shared<Written>();
   AuditLog log(std::make_unique<TestSink>(written));
   for (int i = 0; i < 100; ++i) log.Add(std::to_string(i));
@@ -59,7 +59,7 @@ TEST(AuditLogTest, TheEndWritesWhatWaits) {
   EXPECT_EQ(log.lost(), 1U);
 }
 
-TEST(AuditLogTest, ASlowDiskLosesTheNewestEventsAndHoldsUpNobody) {
+TEST(AuditLogTest, SlowDiskLosesTheNewestEventsAndBlocksNoRequest) {
   const auto written = std::make_shared<Written>();
   std::promise<void> gate;
   written->gate = gate.get_future().share();
@@ -73,7 +73,7 @@ TEST(AuditLogTest, ASlowDiskLosesTheNewestEventsAndHoldsUpNobody) {
   EXPECT_EQ(written->text, "first\n0\n1\n2\n");
 }
 
-TEST(AuditLogTest, BytesAreBoundedToo) {
+TEST(AuditLogTest, QueuedBytesAreBounded) {
   const auto written = std::make_shared<Written>();
   std::promise<void> gate;
   written->gate = gate.get_future().share();
@@ -108,7 +108,7 @@ class FaultySink final : public AuditSink {
   bool has_thrown_ = false;
 };
 
-TEST(AuditLogTest, AWriteThatThrowsLosesItsEventsAlone) {
+TEST(AuditLogTest, FailedWriteLosesOnlyItsEvents) {
   std::string text;
   AuditLog log(std::make_unique<FaultySink>(text));
   log.Add("lost");
@@ -144,7 +144,7 @@ TEST(AuditFileTest, AFileIsRotatedBySizeAndPrivate) {
   EXPECT_EQ(known.st_mode & 0777U, 0600U);
 }
 
-TEST(AuditFileTest, AKnownFileIsContinuedAndMadePrivate) {
+TEST(AuditFileTest, ExistingFileIsAppendedToAndMadePrivate) {
   const TempFolder folder;
   const std::string path = folder.path() + "/audit.log";
   std::ofstream(path) << "old\n";
@@ -157,7 +157,7 @@ TEST(AuditFileTest, AKnownFileIsContinuedAndMadePrivate) {
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
 }
 
-TEST(AuditFileTest, WhatIsNoFileIsRefused) {
+TEST(AuditFileTest, RejectsAPathThatIsNoRegularFile) {
   const TempFolder folder;
   EXPECT_FALSE(OpenAuditFile({.path = folder.path()}));
   EXPECT_FALSE(OpenAuditFile({.path = folder.path() + "/none/audit.log"}));

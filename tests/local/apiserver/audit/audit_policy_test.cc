@@ -97,7 +97,7 @@ TEST(AuditPolicyTest, TheFirstRuleDecidesAndStagesAreLeftOut) {
   EXPECT_TRUE(policy->Decide(ann, PodLog()).Logs(AuditStage::kResponseStarted));
 }
 
-TEST(AuditPolicyTest, BadPoliciesNameTheField) {
+TEST(AuditPolicyTest, WrongPoliciesAreRefusedWithTheField) {
   const auto problem = [](const std::string& text) {
     const auto policy = AuditPolicy::Parse(text);
     return policy ? std::string("none") : policy.error().message;

@@ -47,7 +47,7 @@ AccessAttributes AsksPath(std::string verb, std::string path) {
   return asks;
 }
 
-TEST(PolicyRule, AllowsWhatItNames) {
+TEST(PolicyRule, AllowsOnlyTheRequestsThatItNames) {
   struct Case {
     PolicyRule rule;
     AccessAttributes asks;
@@ -112,7 +112,7 @@ TEST(PolicyRule, NamesMissingRights) {
               ElementsAre("{APIGroups:[\"\"], Resources:[\"secrets\"], Verbs:[\"get\"]}"));
 }
 
-TEST(PolicyRule, BoundsWhatItNamesAndCompares) {
+TEST(PolicyRule, BoundsTheMissingRightsThatItNames) {
   std::vector<std::string> words;
   for (int i = 0; i < 200; ++i) words.push_back("w" + std::to_string(1000 + i));
   const PolicyRule cube = On(words, {""}, words, words);
@@ -134,7 +134,7 @@ TEST(PolicyRule, BoundsWhatItNamesAndCompares) {
   EXPECT_THAT(MissingRights(halves, {On(words, {""}, {"w1007"}, {"w1001", "w1100"})}), IsEmpty());
 }
 
-TEST(PolicyRule, ReadsARole) {
+TEST(PolicyRule, ReadsTheRulesOfARole) {
   const Json role{{"rules",
                    {{{"verbs", {"get"}}, {"apiGroups", {""}}, {"resources", {"pods"}}},
                     {{"verbs", {"get", 7}}, {"nonResourceURLs", {"/x"}}}}}};

@@ -73,7 +73,7 @@ class RoleIndexTest : public ::testing::Test {
 };
 
 // The buckets of such a role would be two hundred millions: it is compared word by word.
-TEST_F(RoleIndexTest, ARoleOfLongListsHoldsWithoutTheirProduct) {
+TEST_F(RoleIndexTest, RoleOfLongListsIsIndexedWithoutTheirProduct) {
   Json words = Json::array();
   for (int i = 0; i < 600; ++i) words.push_back("w" + std::to_string(i));
   const Json rule{
@@ -90,7 +90,7 @@ TEST_F(RoleIndexTest, ARoleOfLongListsHoldsWithoutTheirProduct) {
   EXPECT_FALSE(index_->Allows(UserIn("jane"), asks));
 }
 
-TEST_F(RoleIndexTest, RolesHoldInTheirNamespaceAndClusterRolesEverywhere) {
+TEST_F(RoleIndexTest, BindingsGrantRolesInTheirNamespaceOrEverywhere) {
   Put(kRoles, "a", "reader", RoleJson("get", "pods"));
   Put(kClusterRoles, "", "lister", RoleJson("list", "pods"));
   Put(kRoleBindings, "a", "b1", BindingJson("Role", "reader", {User("jane")}));
@@ -108,7 +108,7 @@ TEST_F(RoleIndexTest, RolesHoldInTheirNamespaceAndClusterRolesEverywhere) {
   EXPECT_FALSE(May(UserIn("x", {"joe"}), "list", "pods", "a"));
 }
 
-TEST_F(RoleIndexTest, ABindingMayComeBeforeItsRoleAndOutliveIt) {
+TEST_F(RoleIndexTest, BindingBeforeItsRoleGrantsItWhileTheRoleExists) {
   Put(kRoleBindings, "a", "b1", BindingJson("Role", "reader", {User("jane")}));
   EXPECT_FALSE(May(UserIn("jane"), "get", "pods", "a"));
   EXPECT_FALSE(index_->RulesOfRole("a", "reader"));
@@ -133,7 +133,7 @@ TEST_F(RoleIndexTest, AServiceAccountOfARoleBindingIsOfItsNamespaceByDefault) {
   EXPECT_FALSE(May(UserIn("system:serviceaccount:a:sa"), "get", "pods", "b"));
 }
 
-TEST_F(RoleIndexTest, ManyWritesBetweenTwoQuestionsAreNotMissed) {
+TEST_F(RoleIndexTest, ManyWritesBetweenTwoChecksAreIndexed) {
   Put(kClusterRoles, "", "reader", RoleJson("get", "pods"));
   EXPECT_FALSE(May(UserIn("u7"), "get", "pods", ""));
   for (int i = 0; i < 1000; ++i) {

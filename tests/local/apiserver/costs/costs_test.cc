@@ -143,7 +143,7 @@ Prepare Strategic(const std::string& type, const Json::json_pointer& place,
   };
 }
 
-TEST(Costs, StrategicMergePatch) {
+TEST(Costs, StrategicMergePatchTakesLinearTime) {
   using Place = Json::json_pointer;
   for (const bool deletes : {false, true}) {
     ExpectLinear("ownerReferences",
@@ -181,7 +181,7 @@ Json Applied(const Json* live, const Json& config, const std::string& manager) {
   return applied->object;
 }
 
-TEST(Costs, ServerSideApply) {
+TEST(Costs, ServerSideApplyTakesLinearTime) {
   ExpectLinear("a list map", [](int n) {
     const Json live = Applied(nullptr, WidgetItems(n, "a"), "one");
     const Json config = WidgetItems(n / 2, "b");
@@ -325,7 +325,7 @@ TEST(Costs, CustomObjectsAreValidatedInLinearTime) {
   });
 }
 
-TEST(Costs, RightsOfRoles) {
+TEST(Costs, MissingRightsOfRolesAreFoundInLinearTime) {
   const auto words = [](const std::string& prefix, int n) {
     std::vector<std::string> list;
     for (int i = 0; i < n; ++i) list.push_back(Name(prefix, i));

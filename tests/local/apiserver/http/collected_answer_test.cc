@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 const AnswerLimits kLimits{.of_one = 10, .of_all = 15, .time = std::chrono::seconds(60)};
 
-TEST(CollectedAnswer, IsWholeAndLeavesTheRoom) {
+TEST(CollectedAnswer, TakeReturnsTheWholeAnswerAndReleasesItsRoom) {
   const auto room = std::make_shared<AnswerRoom>(kLimits);
   CollectedAnswer answer(room, {});
   answer.SetHead(203, {{"X-Own", "yes"}});
@@ -26,7 +26,7 @@ TEST(CollectedAnswer, IsWholeAndLeavesTheRoom) {
   EXPECT_EQ(room->held(), 0U);
 }
 
-TEST(CollectedAnswer, IsDroppedAboveALimit) {
+TEST(CollectedAnswer, AnswerAboveALimitIsRefused) {
   const auto room = std::make_shared<AnswerRoom>(kLimits);
   CollectedAnswer one(room, {});
   EXPECT_FALSE(one.Add("12345678", {}));

@@ -37,7 +37,7 @@ class Recorder : public net::Responder {
   net::Response sent;
 };
 
-TEST(AcceptsGzip, ReadsTheHeader) {
+TEST(AcceptsGzip, ReadsTheAcceptEncodingHeader) {
   for (const char* accepted : {"gzip", "deflate, gzip", "gzip;q=0.5", "br;q=1.0, gzip ; q=1"}) {
     EXPECT_TRUE(AcceptsGzip(accepted)) << accepted;
   }
@@ -47,7 +47,7 @@ TEST(AcceptsGzip, ReadsTheHeader) {
 }
 
 // A program that a request was passed on to may have packed its answer.
-TEST(CompressedAnswer, IsNotCompressedAgain) {
+TEST(CompressedAnswer, CompressedAnswerIsNotCompressedAgain) {
   net::Request request;
   request.method = "GET";
   request.headers.Set("Accept-Encoding", "gzip");
@@ -68,7 +68,7 @@ struct AnswerRow {
 
 class CompressedAnswerTest : public ::testing::TestWithParam<AnswerRow> {};
 
-TEST_P(CompressedAnswerTest, IsWhatTheClientAskedFor) {
+TEST_P(CompressedAnswerTest, LargeAnswersAreCompressedForClientsThatAcceptGzip) {
   const AnswerRow& row = GetParam();
   net::Request request;
   request.method = row.method;

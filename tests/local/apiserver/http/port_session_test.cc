@@ -58,7 +58,7 @@ class PortSessionTest : public testing::Test {
       std::make_shared<PortSession>(PodPlace{"default", "p", "uid"}, pod_, pool_);
 };
 
-TEST_F(PortSessionTest, TellsWhyThereIsNoConnection) {
+TEST_F(PortSessionTest, ReportsWhyAPortRefusesAConnection) {
   Open(1, "0");
   EXPECT_THAT(pod_->ports, ElementsAre(8080));
   duplex_->sent.clear();
@@ -79,7 +79,7 @@ TEST_F(PortSessionTest, RefusesStreamsWithoutAPort) {
   EXPECT_THAT(pod_->ports, SizeIs(0));
 }
 
-TEST_F(PortSessionTest, HoldsAFewConnectionsOfAClientThatOpensThousands) {
+TEST_F(PortSessionTest, ConnectionsOfASessionAreBounded) {
   for (int number = 0; number < 3000; ++number) Open(4 * number + 1, std::to_string(number));
   EXPECT_THAT(duplex_->sent, EndsWith(Refused(11'997) + Refused(11'999)));
   EXPECT_LE(pod_->ports.size(), PortSession::kMostConnections + 1);
@@ -87,7 +87,7 @@ TEST_F(PortSessionTest, HoldsAFewConnectionsOfAClientThatOpensThousands) {
 }
 
 // A client opens `error` ahead of `data`: a refused connection leaves nothing behind.
-TEST_F(PortSessionTest, ARefusedConnectionTakesNoRoom) {
+TEST_F(PortSessionTest, RefusedConnectionTakesNoRoom) {
   constexpr int kFull = static_cast<int>(PortSession::kMostConnections);
   int id = 1;
   const auto open = [&] {
@@ -118,7 +118,7 @@ TEST_F(PortSessionTest, ForgetsStreamsThatAreReset) {
   EXPECT_THAT(pod_->ports, ElementsAre(8080));
 }
 
-TEST_F(PortSessionTest, StopsReadingWhatNobodyTakes) {
+TEST_F(PortSessionTest, StopsReadingWhileThePortTakesNothing) {
   Open(1, "0");
   const std::string large(100'000, 'x');
   std::size_t sent = 0;

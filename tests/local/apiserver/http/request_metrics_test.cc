@@ -104,7 +104,7 @@ TEST_F(RequestMetricsTest, LabelsAreThoseOfKubeApiserver) {
   }
 }
 
-TEST_F(RequestMetricsTest, InventedResourcesShareASeries) {
+TEST_F(RequestMetricsTest, UnknownResourcesShareASeries) {
   for (const char* target : {"/api/v1/nonsense", "/apis/a/b/c", "/api/v1/namespaces/a/pods/p/no"}) {
     Begin("GET", target)->Send({404, {}, ""});
   }
@@ -123,7 +123,7 @@ TEST_F(RequestMetricsTest, AStreamIsCountedAtItsEnd) {
   EXPECT_EQ(Sample(kOpen), "0");
 }
 
-TEST_F(RequestMetricsTest, ARequestWithoutAnAnswerFails) {
+TEST_F(RequestMetricsTest, RequestWithoutAnAnswerIsCountedAs500) {
   auto responder = Begin("PUT", "/api/v1/namespaces/a/pods/p");
   EXPECT_EQ(Sample("apiserver_current_inflight_requests{request_kind=\"mutating\""), "1");
   responder.reset();

@@ -85,7 +85,7 @@ class SpdyChannelsTest : public testing::Test {
   std::shared_ptr<ProgramSession> session_ = std::make_shared<ProgramSession>();
 };
 
-TEST_F(SpdyChannelsTest, AreOpenWithTheStreamsOfTheRequest) {
+TEST_F(SpdyChannelsTest, OpenWhenAllStreamsOfTheRequestExist) {
   Begin();
   duplex_->Receive(Streams({{1, "error"}, {3, "stdin"}, {5, "stdout"}}));
   EXPECT_THAT(events_.all, IsEmpty()) << "output waits for all streams";
@@ -98,7 +98,7 @@ TEST_F(SpdyChannelsTest, AreOpenWithTheStreamsOfTheRequest) {
 
 // A client that opens the stream of sizes last would wait for an answer of a connection that a
 // short program has ended.
-TEST_F(SpdyChannelsTest, OfATerminalAreOpenWithTheStreamOfSizes) {
+TEST_F(SpdyChannelsTest, OpenForATerminalWhenTheStreamOfSizesExists) {
   Begin({.input = true, .output = true, .error_output = false, .resize = true});
   duplex_->Receive(Streams({{1, "error"}, {3, "stdin"}, {5, "stdout"}}));
   EXPECT_THAT(events_.all, IsEmpty());
@@ -106,14 +106,14 @@ TEST_F(SpdyChannelsTest, OfATerminalAreOpenWithTheStreamOfSizes) {
   EXPECT_THAT(events_.all, ElementsAre("resume"));
 }
 
-TEST_F(SpdyChannelsTest, AreClosedUnlessTheyOpenInTime) {
+TEST_F(SpdyChannelsTest, CloseWhenStreamsAreMissingAtTheTimeout) {
   Begin();
   duplex_->Receive(Stream(1, "error"));
   timer_.Run();
   EXPECT_TRUE(duplex_->is_closed);
 }
 
-TEST_F(SpdyChannelsTest, PassInputWhenTheProgramTakesIt) {
+TEST_F(SpdyChannelsTest, PassInputAsTheProgramReadsIt) {
   OpenAll();
   duplex_->Receive(SpdyClient::Data(3, "one") + SpdyClient::Data(3, "two") +
                    SpdyClient::Data(3, "", true) + SpdyClient::Data(3, "three"));
@@ -190,7 +190,7 @@ TEST_F(SpdyChannelsTest, AnswerPings) {
   EXPECT_EQ(duplex_->sent, SpdyWriter::Ping(9));
 }
 
-TEST_F(SpdyChannelsTest, ResetStreamsOfNoChannelAndSecondOnes) {
+TEST_F(SpdyChannelsTest, ResetUnknownAndDuplicateStreams) {
   using ResetReason = SpdyWriter::ResetReason;
   OpenAll();
   duplex_->Receive(Streams({{9, "stdlog"}, {11, ""}, {13, "stdout"}}));
@@ -212,14 +212,14 @@ TEST_F(SpdyChannelsTest, EndWithAFrameThatViolatesTheProtocol) {
   EXPECT_THAT(events_.all, ElementsAre("resume", "input last", "dropped"));
 }
 
-TEST_F(SpdyChannelsTest, EndWithTheClient) {
+TEST_F(SpdyChannelsTest, EndWhenTheClientLeaves) {
   OpenAll();
   duplex_->Receive(std::nullopt);
   EXPECT_THAT(events_.all, ElementsAre("resume", "dropped"));
   EXPECT_FALSE(session_->OnOutput(OutputKind::kOutput, "out"));
 }
 
-TEST_F(SpdyChannelsTest, EndWithTheClientsGoAway) {
+TEST_F(SpdyChannelsTest, EndWhenTheClientSendsGoAway) {
   OpenAll();
   duplex_->Receive(SpdyClient::Frame(7, 0, std::string(8, '\0')));
   EXPECT_TRUE(duplex_->is_closed);

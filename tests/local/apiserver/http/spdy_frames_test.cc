@@ -11,7 +11,7 @@
 namespace berth::local {
 namespace {
 
-TEST(SpdyDictionary, IsThatOfTheProtocol) {
+TEST(SpdyDictionary, DictionaryHasTheChecksumOfTheProtocol) {
   const std::string& dictionary = SpdyDictionary();
   EXPECT_EQ(dictionary.size(), 1423U);
   EXPECT_EQ(adler32(1, reinterpret_cast<const Bytef*>(dictionary.data()),
@@ -48,7 +48,7 @@ TEST(SpdyReader, ReadsStreamsAndDataInAnyPieces) {
   EXPECT_EQ(frames[4].kind, SpdyFrame::Kind::kReset);
 }
 
-TEST(SpdyReader, RefusesWhatIsTooLargeOrBroken) {
+TEST(SpdyReader, RefusesTooLargeAndMalformedFrames) {
   SpdyClient client;
   const std::vector<std::pair<std::string, std::string>> one{{"a", std::string(20'000, 'x')}};
   const std::vector<std::pair<std::string, std::string>> many(33, {"a", "b"});
@@ -71,7 +71,7 @@ TEST(SpdyReader, RefusesWhatIsTooLargeOrBroken) {
   }
 }
 
-TEST(SpdyReader, RefusesStreamsWhoseNumbersDoNotRise) {
+TEST(SpdyReader, RefusesStreamIdsThatDoNotIncrease) {
   SpdyClient client;
   SpdyReader reader;
   for (const int id : {3, 5, 5}) reader.Add(client.Stream(id, {}));

@@ -9,7 +9,7 @@
 namespace berth::local {
 namespace {
 
-TEST(ChannelMessages, AreReadByTheirFirstByte) {
+TEST(ChannelMessages, FirstByteOfAMessageIsItsChannel) {
   const auto input = ParseChannelMessage(std::string_view("\0abc", 4));
   ASSERT_TRUE(input.has_value());
   EXPECT_EQ(input->channel, Channel::kInput);
@@ -25,7 +25,7 @@ TEST(ChannelMessages, AreReadByTheirFirstByte) {
   EXPECT_EQ(MakeChannelMessage(Channel::kErrorOutput, "x"), "\x02x");
 }
 
-TEST(ChannelMessages, HaveSizesOfTerminals) {
+TEST(ChannelMessages, ResizeMessagesHaveTheSizeOfTheTerminal) {
   EXPECT_EQ(ParseTerminalSize(R"({"Width":80,"Height":24})"), (TerminalSize{80, 24}));
   for (const char* refused :
        {"", "{}", "[80,24]", R"({"Width":0,"Height":24})", R"({"Width":80,"Height":65536})",
@@ -34,7 +34,7 @@ TEST(ChannelMessages, HaveSizesOfTerminals) {
   }
 }
 
-TEST(StatusOfEnd, HasTheExitCodeAsACause) {
+TEST(StatusOfEnd, NonZeroExitCodeIsACauseOfTheStatus) {
   EXPECT_EQ(StatusOfEnd({}), Json::parse(R"({"metadata":{},"status":"Success"})"));
   EXPECT_EQ(StatusOfEnd({3, ""}), Json::parse(R"({"metadata":{},"status":"Failure",
     "reason":"NonZeroExitCode",
@@ -44,7 +44,7 @@ TEST(StatusOfEnd, HasTheExitCodeAsACause) {
             "Internal error occurred: no such program");
 }
 
-TEST(ChooseProtocol, FollowsTheClient) {
+TEST(ChooseProtocol, TakesTheFirstKnownProtocolOfTheClient) {
   EXPECT_EQ(
       ChooseProtocol({"x", "v4.channel.k8s.io", "v5.channel.k8s.io"}, {kChannelsV5, kChannelsV4}),
       "v4.channel.k8s.io");
@@ -57,7 +57,7 @@ class CutSession final : public StreamSession {
   bool is_cut = false;
 };
 
-TEST(StreamSessions, AreLimitedAndCutWhenIdle) {
+TEST(StreamSessions, SessionsAreLimitedAndIdleOnesAreCut) {
   StreamSessions sessions;
   std::vector<std::shared_ptr<CutSession>> all;
   constexpr std::size_t kOfOne = StreamSessions::kMostSessions / 4 * 3;

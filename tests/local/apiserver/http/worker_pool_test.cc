@@ -55,7 +55,7 @@ class Gate {
   bool open_ = false;
 };
 
-TEST(WorkerPoolTest, AWorkThatThrowsEndsNoThread) {
+TEST(WorkerPoolTest, ThrowingTaskEndsNoThread) {
   WorkerPool pool({.threads = 1, .running = 1, .waiting = 100});
   std::promise<void> done;
   ASSERT_TRUE(pool.Post([] { throw std::runtime_error("planted"); }));
@@ -63,7 +63,7 @@ TEST(WorkerPoolTest, AWorkThatThrowsEndsNoThread) {
   EXPECT_EQ(done.get_future().wait_for(kPatience), std::future_status::ready);
 }
 
-TEST(WorkerPoolTest, RunsNoMoreAtATimeThanItMay) {
+TEST(WorkerPoolTest, RunsAtMostTheLimitOfTasksAtOnce) {
   Gate gate;
   WorkerPool pool({.threads = 16, .running = 3, .waiting = 100});
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(pool.Post([&] { gate.Pass(); }));
@@ -74,7 +74,7 @@ TEST(WorkerPoolTest, RunsNoMoreAtATimeThanItMay) {
   EXPECT_LE(gate.most(), 3);
 }
 
-TEST(WorkerPoolTest, UsersTakeTurns) {
+TEST(WorkerPoolTest, TasksOfUsersAlternate) {
   Gate gate;
   std::string order;
   std::promise<void> done;
@@ -90,7 +90,7 @@ TEST(WorkerPoolTest, UsersTakeTurns) {
   EXPECT_EQ(order, "abcabaa");
 }
 
-TEST(WorkerPoolTest, AUserLeavesRoomInTheQueue) {
+TEST(WorkerPoolTest, OneUserCannotFillTheQueue) {
   Gate gate;
   WorkerPool pool({.threads = 1, .running = 1, .waiting = 8});
   ASSERT_TRUE(pool.Post([&] { gate.Pass(); }));
@@ -103,7 +103,7 @@ TEST(WorkerPoolTest, AUserLeavesRoomInTheQueue) {
 }
 
 // The works of "a" wait for a webhook that does not answer.
-TEST(WorkerPoolTest, AUserLeavesThreadsToOthers) {
+TEST(WorkerPoolTest, BlockedTasksOfOneUserLeaveThreadsToOthers) {
   Gate waits;
   std::promise<void> done;
   WorkerPool pool({.threads = 8, .running = 2, .waiting = 100});
@@ -124,7 +124,7 @@ TEST(WorkerPoolTest, AUserLeavesThreadsToOthers) {
   EXPECT_EQ(last.get_future().wait_for(kPatience), std::future_status::ready);
 }
 
-TEST(WorkerPoolTest, OthersRunForThoseThatWait) {
+TEST(WorkerPoolTest, OtherTasksRunInPlaceOfBlockedTasks) {
   Gate waits;
   Gate works;
   WorkerPool pool({.threads = 16, .running = 2, .waiting = 100});
@@ -142,7 +142,7 @@ TEST(WorkerPoolTest, OthersRunForThoseThatWait) {
   works.Open();
 }
 
-TEST(WorkerPoolTest, WhatWaitsForTheWorkOfTheSamePoolGetsIt) {
+TEST(WorkerPoolTest, TaskMayWaitForTasksOfTheSamePool) {
   // A webhook whose server asks this API server calls it as deep as there are threads.
   WorkerPool pool({.threads = 8, .running = 1, .waiting = 100});
   std::function<void(int)> descend = [&](int depth) {
@@ -164,7 +164,7 @@ TEST(WorkerPoolTest, WhatWaitsForTheWorkOfTheSamePoolGetsIt) {
   EXPECT_EQ(done.get_future().wait_for(kPatience), std::future_status::ready);
 }
 
-TEST(WorkerPoolTest, ManyPostersAndManyPiecesOfWork) {
+TEST(WorkerPoolTest, TasksOfManyThreadsAllRun) {
   constexpr int kPosters = 4;
   constexpr int kPieces = 5000;
   std::atomic<int> run{0};
@@ -190,7 +190,7 @@ TEST(WorkerPoolTest, ManyPostersAndManyPiecesOfWork) {
   EXPECT_EQ(run.load(), kPosters * kPieces);
 }
 
-TEST(WorkerPoolTest, RefusesWhatIsTooMuchAndWhatComesTooLate) {
+TEST(WorkerPoolTest, RefusesTasksOfAFullOrStoppedPool) {
   Gate gate;
   WorkerPool pool({.threads = 1, .running = 1, .waiting = 2});
   ASSERT_TRUE(pool.Post([&] { gate.Pass(); }));

@@ -132,7 +132,7 @@ TEST(JsonPatchTest, BoundsSizeAndWork) {
             422);
 }
 
-TEST(MergePatchTest, AppendixOfTheRfc) {
+TEST(MergePatchTest, AppliesTheExamplesOfTheRfc) {
   const std::vector<std::array<std::string, 3>> rows{
       {R"({"a":"b"})", R"({"a":"c"})", R"({"a":"c"})"},
       {R"({"a":"b"})", R"({"b":"c"})", R"({"a":"b","b":"c"})"},
@@ -150,7 +150,7 @@ TEST(MergePatchTest, AppendixOfTheRfc) {
   EXPECT_EQ(ApplyMergePatch(Json::object(), Json::array()).error().code, 400);
 }
 
-TEST(MergePatchTest, CreateIsTheInverse) {
+TEST(MergePatchTest, CreatedPatchLeadsToTheTarget) {
   const Json from = Json::parse(R"({"a":{"b":1,"c":2},"d":[1],"e":"x"})");
   const Json to = Json::parse(R"({"a":{"b":1,"c":3},"d":[1,2],"f":{"g":1}})");
   const Json patch = CreateMergePatch(from, to);

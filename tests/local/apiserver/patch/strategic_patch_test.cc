@@ -32,7 +32,7 @@ TEST(StrategicPatchTest, AgreesWithKubernetes) {
   }
 }
 
-TEST(StrategicPatchTest, RefusesWhatIsNoObject) {
+TEST(StrategicPatchTest, RefusesAPatchThatIsNoObject) {
   const TypeTable types = TypeTable::Builtin();
   EXPECT_EQ(
       ApplyStrategicMergePatch(*types.FindType("core/v1.Pod"), Json::object(), 1).error().code,

@@ -15,7 +15,7 @@ Json Mounted(const char* account, const Json& spec) {
 }
 Json Mounted(const char* account, const char* spec) { return Mounted(account, Json::parse(spec)); }
 
-TEST(AccountVolumeTest, EveryContainerFindsTheTokenWhereClientsLook) {
+TEST(AccountVolumeTest, EveryContainerMountsTheTokenAtTheUsualPath) {
   const Json spec = Mounted("{}", R"({
     "volumes": [{"name": "own", "emptyDir": {}}], "initContainers": [{"name": "i"}],
     "containers": [{"name": "a", "volumeMounts": [{"name": "own", "mountPath": "/own"}]},
@@ -37,7 +37,7 @@ TEST(AccountVolumeTest, EveryContainerFindsTheTokenWhereClientsLook) {
           "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}}]}}]})"));
 }
 
-TEST(AccountVolumeTest, ThePodsWishComesBeforeTheAccounts) {
+TEST(AccountVolumeTest, PodFieldOutranksTheFieldOfTheAccount) {
   constexpr const char* kNo = R"({"automountServiceAccountToken": false})";
   constexpr const char* kYes = R"({"automountServiceAccountToken": true})";
   const auto is_mounted = [](const char* account, const char* wish) {
@@ -51,7 +51,7 @@ TEST(AccountVolumeTest, ThePodsWishComesBeforeTheAccounts) {
   EXPECT_TRUE(is_mounted(kNo, kYes));
 }
 
-TEST(AccountVolumeTest, WhatThePodHasAtThePathStays) {
+TEST(AccountVolumeTest, MountsOfThePodAtThePathStay) {
   const Json taken = Json::parse(R"({"containers": [{"name": "a", "volumeMounts": [
     {"name": "v", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]}]})");
   EXPECT_EQ(Mounted("{}", taken), taken);
@@ -61,7 +61,7 @@ TEST(AccountVolumeTest, WhatThePodHasAtThePathStays) {
   EXPECT_EQ(known["containers"][0]["volumeMounts"][0]["name"], "kube-api-access-first");
 }
 
-TEST(AccountVolumeTest, PullSecretsAreThoseOfTheAccountUnlessThePodNamesSome) {
+TEST(AccountVolumeTest, PullSecretsOfThePodReplaceThoseOfTheAccount) {
   const Json account = Json::parse(R"({"imagePullSecrets": [{"name": "s"}]})");
   Json pod = Json::parse(R"({"spec": {}})");
   AddPullSecrets(Json::object(), pod);

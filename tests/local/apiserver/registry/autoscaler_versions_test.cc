@@ -54,7 +54,7 @@ Json Full() {
                      {"conditions", {{{"type", "AbleToScale"}, {"status", "True"}}}}});
 }
 
-TEST(AutoscalerVersionsTest, ThereAndBack) {
+TEST(AutoscalerVersionsTest, ConvertsToVersionOneAndBack) {
   const Json whole = Full();
   Json object = whole;
   ConvertAutoscaler(object, "autoscaling/v1");
@@ -78,7 +78,7 @@ TEST(AutoscalerVersionsTest, ThereAndBack) {
   EXPECT_EQ(object, whole);
 }
 
-TEST(AutoscalerVersionsTest, CpuIsTheDefault) {
+TEST(AutoscalerVersionsTest, VersionOneWithoutATargetGetsTheCpuMetric) {
   Json object = Autoscaler("autoscaling/v1", {{"maxReplicas", 1}}, Json::object());
   ConvertAutoscaler(object, "autoscaling/v2");
   const Json cpu{

@@ -88,7 +88,7 @@ class DurableAnswersTest : public ::testing::Test {
   bool gone_on_ = false;
 };
 
-TEST_F(DurableAnswersTest, AnUpdateThatChangesNothingNamesTheWriteItReliesOn) {
+TEST_F(DurableAnswersTest, UnchangedUpdateWaitsForThePendingWrite) {
   HoldWriter();
   const auto written = Submit("two");
   ASSERT_TRUE(written);
@@ -111,7 +111,7 @@ TEST_F(DurableAnswersTest, AnUpdateThatChangesNothingNamesTheWriteItReliesOn) {
   EXPECT_EQ(settled->pending, nullptr);
 }
 
-TEST_F(DurableAnswersTest, WhoWaitsForTheDiskWaitsAlsoWhereNothingChanges) {
+TEST_F(DurableAnswersTest, UnchangedUpdateIsAnsweredAfterTheDisk) {
   HoldWriter();
   ASSERT_TRUE(Submit("two"));
   ExpectWaits<WriteResult>(
@@ -122,7 +122,7 @@ TEST_F(DurableAnswersTest, WhoWaitsForTheDiskWaitsAlsoWhereNothingChanges) {
       [](const auto& answer) { EXPECT_TRUE(answer); });
 }
 
-TEST_F(DurableAnswersTest, GoneIsSaidWhenItIsGoneFromTheDisk) {
+TEST_F(DurableAnswersTest, DeleteOfAPendingDeletionIsAnsweredAfterTheDisk) {
   HoldWriter();
   const StoredPtr stored = store_->GetLatest(At("m").key());
   ASSERT_TRUE(

@@ -12,7 +12,7 @@
 namespace berth::local {
 namespace {
 
-TEST(WatchHubTest, ACallbackThatThrowsEndsNoThread) {
+TEST(WatchHubTest, ThrowingCallbackEndsNoThread) {
   auto store = Store::Open({});
   ASSERT_TRUE(store);
   ASSERT_TRUE((*store)->Commit({CreateMap("known")}));

@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     [](const auto& row) { return row.param.name; });
 
-TEST(CrdRulesTest, AnObjectThatIsWrongOtherwiseIsNotEvaluated) {
+TEST(CrdRulesTest, RulesAreNotEvaluatedOnAnInvalidObject) {
   std::vector<Cause> causes;
   const auto schema =
       CrdSchema::Parse(SchemaOf(api::ParseYaml("{type: object, properties: {a: {type: integer}}, "
@@ -116,7 +116,7 @@ TEST(CrdRulesTest, AnObjectThatIsWrongOtherwiseIsNotEvaluated) {
           "was invalid; correct the existing errors to complete validation"));
 }
 
-TEST(CrdRulesTest, ARuleThatCostsTooMuchIsTheLast) {
+TEST(CrdRulesTest, RuleAboveItsCostLimitEndsTheEvaluation) {
   std::vector<Cause> causes;
   const auto schema = CrdSchema::Parse(
       SchemaOf(api::ParseYaml("{type: object, properties: {l: {type: array, items: {type: "
@@ -134,7 +134,7 @@ TEST(CrdRulesTest, ARuleThatCostsTooMuchIsTheLast) {
 }
 
 // All rules of an object share one budget.
-TEST(CrdRulesTest, WorkIsBounded) {
+TEST(CrdRulesTest, RulesOfAnObjectShareOneBudget) {
   std::vector<Cause> causes;
   const auto schema = CrdSchema::Parse(
       SchemaOf(api::ParseYaml("{type: object, properties: {l: {type: array, items: {type: object, "

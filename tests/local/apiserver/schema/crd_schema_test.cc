@@ -40,7 +40,7 @@ struct ValueCase {
 };
 void PrintTo(const ValueCase& c, std::ostream* out) { *out << c.name; }
 class CrdValueTest : public ::testing::TestWithParam<ValueCase> {};
-TEST_P(CrdValueTest, AValueFitsItsSchemaOrItsMistakeIsNamed) {
+TEST_P(CrdValueTest, WrongValueIsRefusedWithItsField) {
   const ValueCase& c = GetParam();
   const auto schema = Parse(
       {{"type", "object"},
@@ -157,7 +157,7 @@ properties:
   status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 )";
 
-TEST(CrdSchemaTest, PrunesAndNamesWhatItPruned) {
+TEST(CrdSchemaTest, PrunesUnknownFieldsAndNamesThem) {
   const auto schema = Parse(Yaml(kQueue));
   Json object = Yaml(R"(
 apiVersion: g/v1
@@ -194,7 +194,7 @@ TEST(CrdSchemaTest, MissingFieldsAndForbiddenNullsGetTheirDefaults) {
   EXPECT_EQ(none, Yaml("{metadata: {}}"));
 }
 
-TEST(CrdSchemaTest, SkippedRulesAreSaid) {
+TEST(CrdSchemaTest, InvalidObjectReportsThatRulesWereSkipped) {
   const auto schema = Parse(Yaml(kQueue));
   EXPECT_THAT(
       Texts(schema->Validate(Yaml("{apiVersion: g/v1, kind: K, spec: {plain: 1}}"), nullptr)),
@@ -203,7 +203,7 @@ TEST(CrdSchemaTest, SkippedRulesAreSaid) {
                "validation"));
 }
 
-TEST(CrdSchemaTest, RatchetsWhatDidNotChange) {
+TEST(CrdSchemaTest, AcceptsUnchangedInvalidValues) {
   const auto schema = Parse(Yaml(kQueue));
   const Json old_object = Yaml("spec: {count: 5, list: [{name: a, num: 7}, {name: b, num: 8}]}");
   std::vector<Cause> ratcheted;
@@ -220,7 +220,7 @@ TEST(CrdSchemaTest, RatchetsWhatDidNotChange) {
                   "than or equal to 2"));
 }
 
-TEST(CrdSchemaTest, ReadsTheKindsOfThisProject) {
+TEST(CrdSchemaTest, ReadsTheSchemasOfBerthsCrds) {
   std::size_t schemas = 0;
   for (const auto& entry : std::filesystem::directory_iterator(BERTH_CRD_FOLDER)) {
     std::ifstream file(entry.path());

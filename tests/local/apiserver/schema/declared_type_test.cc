@@ -72,7 +72,7 @@ struct TypedRule {
   const char* outcome;  // part of the refusal; "": accepted
 };
 
-TEST(DeclaredTypeTest, DefinitionsWithRulesThatNeverFitAreRefused) {
+TEST(DeclaredTypeTest, RefusesDefinitionsWithRulesOfWrongTypes) {
   const TypedRule rows[] = {
       {"self.size < 5", ""},
       {"self.size < '5'", "found no matching overload for '_<_' applied to '(int, string)'"},

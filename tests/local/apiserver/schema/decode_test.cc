@@ -44,7 +44,7 @@ struct Shape {
   }
 };
 
-TEST(ParseJsonTest, LastDuplicateWinsAndIsNamed) {
+TEST(ParseJsonTest, LastDuplicateFieldWinsAndIsNamed) {
   const auto body = ParseJson(R"({"data":{"a":1,"a":2},"l":[{},{"x":1,"x":3}]})");
   ASSERT_TRUE(body);
   EXPECT_EQ(body->value, Json::parse(R"({"data":{"a":2},"l":[{},{"x":3}]})"));
@@ -52,7 +52,7 @@ TEST(ParseJsonTest, LastDuplicateWinsAndIsNamed) {
               ElementsAre("duplicate field \"data.a\"", "duplicate field \"l[1].x\""));
 }
 
-TEST(SortByPlaceTest, ErrorsComeInTheOrderOfTheText) {
+TEST(SortByPlaceTest, SortsErrorsInTheOrderOfTheText) {
   const std::string text =
       R"({"z":1,"items":[{"name":"a"},{"b":{"c":[1,2]},"name":"x","name":"y"}],"a":{"z":1},"z":2})";
   std::vector<std::string> errors = {"duplicate field \"items[1].name\"", "duplicate field \"z\"",
@@ -64,19 +64,19 @@ TEST(SortByPlaceTest, ErrorsComeInTheOrderOfTheText) {
                                   "duplicate field \"z\"", "unknown field \"absent\""));
 }
 
-TEST(SortByPlaceTest, WithoutATextNothingMoves) {
+TEST(SortByPlaceTest, KeepsTheOrderWithoutAText) {
   std::vector<std::string> errors = {"unknown field \"b\"", "unknown field \"a\""};
   SortByPlace("", errors);
   EXPECT_THAT(errors, ElementsAre("unknown field \"b\"", "unknown field \"a\""));
 }
 
-TEST(ParseJsonTest, KeepsAll64Bits) {
+TEST(ParseJsonTest, KeepsAllBitsOf64BitNumbers) {
   const auto body = ParseJson("[9223372036854775807,-9223372036854775808,18446744073709551615]");
   ASSERT_TRUE(body);
   EXPECT_EQ(body->value.dump(), "[9223372036854775807,-9223372036854775808,18446744073709551615]");
 }
 
-TEST(ParseJsonTest, RefusesWhatIsNoJson) {
+TEST(ParseJsonTest, RefusesMalformedJson) {
   for (const std::string text : {"", "{", "{\"a\":}", "[1,]", "{\"a\":1}x", "\"\xff\""}) {
     const auto body = ParseJson(text);
     ASSERT_FALSE(body) << text;
@@ -93,7 +93,7 @@ TEST(ParseJsonTest, BoundsDepthAndSize) {
   EXPECT_EQ(large.error().code, 413);
 }
 
-TEST(UnknownFieldsTest, NamesEachWithItsPath) {
+TEST(UnknownFieldsTest, NamesEachUnknownFieldWithItsPath) {
   const Shape shape;
   EXPECT_THAT(UnknownFields(*shape.root, Json::parse(R"({
       "paralelism": 1, "labels": {"any": "x"}, "items": [{"name": "a"}, {"nam": "b"}]})")),
@@ -107,7 +107,7 @@ struct MismatchCase {
   std::string want;
 };
 class TypeMismatchTest : public ::testing::TestWithParam<MismatchCase> {};
-TEST_P(TypeMismatchTest, SaysItAsGoDoes) {
+TEST_P(TypeMismatchTest, MessageEqualsThatOfGo) {
   const Shape shape;
   EXPECT_EQ(TypeMismatch(*shape.root, "Thing", Json::parse(GetParam().json)), GetParam().want);
 }
@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"},
         MismatchCase{"[]", "json: cannot unmarshal array into Go value of type v1.Thing"}));
 
-TEST(NormalizeTest, WritesWhatGoWouldWrite) {
+TEST(NormalizeTest, WritesValuesAsGoDoes) {
   const Shape shape;
   Json value = Json::parse(R"({
       "count": 0, "maybe": 0, "gone": 1, "labels": {"a": null}, "items": [],
@@ -149,7 +149,7 @@ TEST(NormalizeTest, WritesWhatGoWouldWrite) {
   EXPECT_THAT(UnknownFields(*shape.root, value), IsEmpty());
 }
 
-TEST(YamlBodyTest, ReportsDuplicatesToo) {
+TEST(YamlBodyTest, ReportsDuplicateFields) {
   const auto body = ParseYamlBody("data:\n  a: 1\n  a: 2\n");
   ASSERT_TRUE(body);
   EXPECT_EQ(body->value, Json::parse(R"({"data":{"a":2}})"));

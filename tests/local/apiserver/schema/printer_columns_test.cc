@@ -23,7 +23,7 @@ struct ColumnCase {
   std::string want;
 };
 class PrinterColumnTest : public ::testing::TestWithParam<ColumnCase> {};
-TEST_P(PrinterColumnTest, ACellShowsTheValueOfItsPathAsItsType) {
+TEST_P(PrinterColumnTest, CellShowsTheValueOfItsPathAsItsType) {
   std::vector<Cause> causes;
   const auto columns = ParsePrinterColumns(
       Json::array({{{"name", "C"}, {"type", GetParam().type}, {"jsonPath", GetParam().path}}}), "p",
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
         ColumnCase{"string", R"(.status.conditions[?(@.type=='None')].status)", "null"},
         ColumnCase{"string", R"(.status.conditions[*].type)", "\"QuotaReserved\""}));
 
-TEST(PrinterColumnTest, AgeAloneByDefault) {
+TEST(PrinterColumnTest, ShowsNameAndAgeByDefault) {
   std::vector<Cause> causes;
   const auto columns = ParsePrinterColumns(nullptr, "p", causes);
   const Json definitions = ColumnDefinitions(columns);
@@ -66,7 +66,7 @@ TEST(PrinterColumnTest, AgeAloneByDefault) {
   EXPECT_EQ(Cells(columns, kObject, kNow), Json::parse(R"(["w", "5m"])"));
 }
 
-TEST(PrinterColumnTest, RefusesOtherPaths) {
+TEST(PrinterColumnTest, RefusesInvalidPaths) {
   for (const std::string path : {"", "spec.a", ".a..b", ".a[", ".a[x]", ".a[?(x==1)]", ".a."}) {
     std::vector<Cause> causes;
     ParsePrinterColumns(Json::array({{{"name", "C"}, {"type", "string"}, {"jsonPath", path}}}), "p",

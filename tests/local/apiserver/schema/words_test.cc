@@ -21,7 +21,7 @@ struct SelectorCase {
   bool want;
 };
 class LabelSelectorTest : public ::testing::TestWithParam<SelectorCase> {};
-TEST_P(LabelSelectorTest, ATextMatchesTheLabelsThatMeetItsRequirements) {
+TEST_P(LabelSelectorTest, TextSelectorMatchesLabelsThatMeetItsRequirements) {
   const auto selector = ParseLabelSelector(GetParam().text);
   ASSERT_TRUE(selector) << selector.error().message;
   EXPECT_EQ(Matches(*selector, Json::parse(GetParam().labels)), GetParam().want) << GetParam().text;
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value "
                     "must be an integer"}));
 
-TEST(LabelSelectorTest, AnObjectOfLabelsAndExpressionsIsReadAsASelector) {
+TEST(LabelSelectorTest, ReadsMatchLabelsAndMatchExpressions) {
   const auto selector = LabelSelectorFromJson(Json::parse(R"({
       "matchLabels": {"b": "1"},
       "matchExpressions": [{"key": "a", "operator": "In", "values": ["y", "x"]},
@@ -85,7 +85,7 @@ TEST(LabelSelectorTest, AnObjectOfLabelsAndExpressionsIsReadAsASelector) {
       LabelSelectorFromJson(Json::parse(R"({"matchExpressions":[{"key":"a","operator":"in"}]})")));
 }
 
-TEST(Selector, OfAnObjectMatchesLabels) {
+TEST(Selector, SelectorOfAnObjectMatchesLabels) {
   const Json pod = {{"metadata", {{"labels", {{"app", "x"}}}}}};
   const auto owner = [](const Json& selector) { return Json{{"spec", {{"selector", selector}}}}; };
   EXPECT_TRUE(SelectorMatches(owner({{"matchLabels", {{"app", "x"}}}}), pod));
@@ -96,7 +96,7 @@ TEST(Selector, OfAnObjectMatchesLabels) {
   EXPECT_FALSE(SelectorMatches(owner({{"matchExpressions", {{{"operator", "No"}}}}}), pod));
 }
 
-TEST(FieldSelectorTest, ParsesMatchesRefuses) {
+TEST(FieldSelectorTest, ParsesMatchesAndRefusesFieldSelectors) {
   const auto selector = ParseFieldSelector(R"(metadata.name=x,status.phase!=Run\,ning)");
   ASSERT_TRUE(selector);
   EXPECT_THAT(*selector, ElementsAre(FieldRequirement{"metadata.name", "x", false},
@@ -115,7 +115,7 @@ TEST(FieldSelectorTest, ParsesMatchesRefuses) {
   EXPECT_EQ(FieldText(Json::parse(R"({"spec":{"hostNetwork":true}})"), "spec.hostNetwork"), "true");
 }
 
-TEST(NamesTest, TextsOfKubernetes) {
+TEST(NamesTest, NameErrorsHaveTheTextsOfKubernetes) {
   EXPECT_THAT(Dns1123SubdomainErrors("a.b-c.1"), IsEmpty());
   EXPECT_THAT(
       Dns1123SubdomainErrors("A_b"),
@@ -175,7 +175,7 @@ TEST(QuantityTest, AgreesWithKubernetes) {
   }
 }
 
-TEST(FieldErrorTest, StatusOfTwoCauses) {
+TEST(FieldErrorTest, InvalidStatusJoinsItsCauses) {
   const ApiError error =
       InvalidStatus("batch", "Job", "",
                     {RequiredError("metadata.name", "name or generateName is required"),

@@ -64,7 +64,7 @@ class AccountTokenTest : public ServerTest {
   FakeClock clock_;
 };
 
-TEST_F(AccountTokenTest, ATokenActsAsItsAccount) {
+TEST_F(AccountTokenTest, TokenActsAsItsServiceAccount) {
   const Answer answer = Ask({{"expirationSeconds", 900}});
   ASSERT_EQ(answer.status, 201) << answer.text;
   EXPECT_EQ(answer.json["status"]["expirationTimestamp"],
@@ -92,7 +92,7 @@ TEST_F(AccountTokenTest, ATokenActsAsItsAccount) {
   EXPECT_EQ(With(token, "GET", kPods).status, 200) << "the key is kept";
 }
 
-TEST_F(AccountTokenTest, TheKeyIsPublished) {
+TEST_F(AccountTokenTest, PublicKeyIsPublished) {
   const Answer configuration = Get("/.well-known/openid-configuration");
   EXPECT_EQ(configuration.json["issuer"], kAudience) << configuration.text;
   EXPECT_EQ(configuration.json["jwks_uri"], server_->url() + "/openid/v1/jwks");
@@ -110,7 +110,7 @@ TEST_F(AccountTokenTest, TheKeyIsPublished) {
   EXPECT_FALSE(keys.text.find("PRIVATE") != std::string::npos || key.contains("d"));
 }
 
-TEST_F(AccountTokenTest, ASecretOfAnAccountNamesIt) {
+TEST_F(AccountTokenTest, TokenSecretWithoutAnAccountIsRefused) {
   const Answer refused =
       Post("/api/v1/namespaces/default/secrets",
            {{"metadata", {{"name", "s"}}}, {"type", "kubernetes.io/service-account-token"}});
@@ -120,7 +120,7 @@ TEST_F(AccountTokenTest, ASecretOfAnAccountNamesIt) {
       HasSubstr("metadata.annotations[kubernetes.io/service-account.name]: Required value"));
 }
 
-TEST_F(AccountTokenTest, ATokenEnds) {
+TEST_F(AccountTokenTest, TokenExpires) {
   const std::string token = TokenFor({{"expirationSeconds", 600}});
   clock_.Advance(std::chrono::seconds(599));
   EXPECT_EQ(StatusWith(token), 201);
@@ -134,7 +134,7 @@ TEST_F(AccountTokenTest, ATokenEnds) {
   EXPECT_EQ(StatusWith(hour), 401);
 }
 
-TEST_F(AccountTokenTest, ATokenEndsWithItsAccountItsPodAndItsSecret) {
+TEST_F(AccountTokenTest, TokenEndsWithItsAccountItsPodAndItsSecret) {
   EXPECT_EQ(Post(kAccounts, {{"metadata", {{"name", "robot"}}}}).status, 201);
   Json pod = PodJson("p");
   pod["spec"]["serviceAccountName"] = "robot";
@@ -164,7 +164,7 @@ TEST_F(AccountTokenTest, ATokenEndsWithItsAccountItsPodAndItsSecret) {
   EXPECT_THAT(Review(of_account)["error"], HasSubstr("does not exist any more"));
 }
 
-TEST_F(AccountTokenTest, AnAudienceIsWhoTheTokenIsFor) {
+TEST_F(AccountTokenTest, TokenIsValidForItsAudiencesAlone) {
   const std::string vault = TokenFor({{"audiences", {"vault", "other"}}});
   EXPECT_EQ(StatusWith(vault), 401);
   EXPECT_EQ(Review(vault)["authenticated"], false);

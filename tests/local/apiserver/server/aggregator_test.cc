@@ -120,7 +120,7 @@ class AggregatorTest : public ServerTest {
   std::vector<std::shared_ptr<net::Stream>> held_;
 };
 
-TEST_F(AggregatorTest, PassesRequestsOnWithTheirUser) {
+TEST_F(AggregatorTest, ForwardsRequestsWithTheirUser) {
   ServeExtension();
   Register(Trusting());
   EXPECT_EQ(WaitForAvailable("True"), "Passed: all checks passed");
@@ -143,7 +143,7 @@ TEST_F(AggregatorTest, PassesRequestsOnWithTheirUser) {
   EXPECT_THAT(headers, testing::Not(HasSubstr("Impersonate")));
 }
 
-TEST_F(AggregatorTest, ChecksRightsFirst) {
+TEST_F(AggregatorTest, ChecksRightsBeforeItForwards) {
   ServeExtension();
   Register(Trusting());
   WaitForAvailable("True");
@@ -153,7 +153,7 @@ TEST_F(AggregatorTest, ChecksRightsFirst) {
   EXPECT_THAT(answer.message(), HasSubstr("cannot list resource \"things\" in API group"));
 }
 
-TEST_F(AggregatorTest, RefusesPathsThatTheServerMayReadOtherwise) {
+TEST_F(AggregatorTest, RefusesAmbiguousPaths) {
   ServeExtension();
   Register(Trusting());
   WaitForAvailable("True");
@@ -168,7 +168,7 @@ TEST_F(AggregatorTest, RefusesPathsThatTheServerMayReadOtherwise) {
             400);
 }
 
-TEST_F(AggregatorTest, PassesWatchesPieceByPiece) {
+TEST_F(AggregatorTest, ForwardsWatchesPieceByPiece) {
   ServeExtension();
   Register(Trusting());
   WaitForAvailable("True");
@@ -176,7 +176,7 @@ TEST_F(AggregatorTest, PassesWatchesPieceByPiece) {
   EXPECT_EQ(watch->NextLine(), "{\"type\":\"ADDED\"}");
 }
 
-TEST_F(AggregatorTest, ListsTheGroup) {
+TEST_F(AggregatorTest, DiscoveryListsTheRegisteredGroup) {
   ServeExtension();
   Register(Trusting());
   WaitForAvailable("True");
@@ -200,7 +200,7 @@ TEST_F(AggregatorTest, ListsTheGroup) {
   EXPECT_EQ(Get("/openapi/v3/apis/ext.test/v1").json["target"], "/openapi/v3/apis/ext.test/v1");
 }
 
-TEST_F(AggregatorTest, TellsWhyItDoesNotReachTheServer) {
+TEST_F(AggregatorTest, ReportsWhyAnExtensionIsNotAvailable) {
   ServeExtension();
   Register({{"caBundle", Base64Encode(extension_ == nullptr ? "" : server_->ca_pem())},
             {"service", {{"namespace", "default"}, {"name", "other"}, {"port", 443}}}});
@@ -212,7 +212,7 @@ TEST_F(AggregatorTest, TellsWhyItDoesNotReachTheServer) {
   EXPECT_THAT(Get("/apis").text, testing::Not(HasSubstr("ext.test")));
 }
 
-TEST_F(AggregatorTest, ChecksTheCertificate) {
+TEST_F(AggregatorTest, ChecksTheCertificateOfTheExtension) {
   ServeExtension();
   Register(Json::object());  // the system's roots do not know it
   EXPECT_THAT(WaitForAvailable("False"), HasSubstr("certificate verify failed"));
@@ -223,7 +223,7 @@ TEST_F(AggregatorTest, ChecksTheCertificate) {
   EXPECT_EQ(WaitForAvailable("True"), "Passed: all checks passed");
 }
 
-TEST_F(AggregatorTest, IsNotAskedForWhatThisServerAnswers) {
+TEST_F(AggregatorTest, BuiltinGroupsAreNotForwarded) {
   ServeExtension();
   const std::string name = std::string(kExtApiServices) + "/v1.batch";
   ASSERT_EQ(Patch(name, "merge",

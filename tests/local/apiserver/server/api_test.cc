@@ -35,7 +35,7 @@ class Collector {
   std::vector<std::string> seen_;
 };
 
-TEST_F(ApiTest, TheSameObjectsAsOverHttp) {
+TEST_F(ApiTest, ApiAndHttpShowTheSameObjects) {
   Api& api = server_->api();
   auto created = api.Create(kMapResource, "default", ConfigMapJson("a", {{"k", "v"}}), {});
   ASSERT_TRUE(created) << created.error().message;
@@ -63,7 +63,7 @@ TEST_F(ApiTest, PodsAreBoundThroughTheirSubresource) {
   EXPECT_EQ(pod["status"]["conditions"][0]["status"], "True");
 }
 
-TEST_F(ApiTest, WatchesTellTheStateThenEveryChange) {
+TEST_F(ApiTest, WatchReportsTheStateThenEveryChange) {
   WholeApi& api = server_->api();
   ASSERT_TRUE(api.Create(kMapResource, "default", ConfigMapJson("a"), {}));
   Collector pods;
@@ -81,7 +81,7 @@ TEST_F(ApiTest, WatchesTellTheStateThenEveryChange) {
   EXPECT_TRUE(pods.Wait(0).empty());
 }
 
-TEST_F(ApiTest, KindsAreThoseOfTheCatalogue) {
+TEST_F(ApiTest, KindsIncludeCustomKindsAndNoReviews) {
   WholeApi& api = server_->api();
   ASSERT_TRUE(
       api.Create({"apiextensions.k8s.io", "v1", "customresourcedefinitions"}, "", WidgetCrd(), {}));

@@ -37,7 +37,7 @@ class AuditTest : public ServerTest {
   }
 };
 
-TEST_F(AuditTest, EveryRequestHasItsMetadata) {
+TEST_F(AuditTest, EveryRequestIsAuditedWithItsMetadata) {
   Begin();
   Post(kMaps, ConfigMapJson("a", {{"secret", "word"}}));
   Get(std::string(kMaps) + "/none?x=y");
@@ -85,7 +85,7 @@ TEST_F(AuditTest, EveryRequestHasItsMetadata) {
   EXPECT_FALSE(events[3].contains("objectRef"));
 }
 
-TEST_F(AuditTest, LevelsAddTheObjects) {
+TEST_F(AuditTest, AuditLevelsAddTheObjects) {
   Begin(
       "rules:\n"
       "- {level: None, nonResourceURLs: ['*']}\n"
@@ -106,7 +106,7 @@ TEST_F(AuditTest, LevelsAddTheObjects) {
   EXPECT_FALSE(events[2].contains("responseObject"));
 }
 
-TEST_F(AuditTest, AWatchHasABeginningAndAnEnd) {
+TEST_F(AuditTest, WatchIsAuditedAtItsBeginningAndItsEnd) {
   Begin();
   {
     const auto watch = Watch(std::string(kMaps) + "?watch=true&timeoutSeconds=1");
@@ -120,7 +120,7 @@ TEST_F(AuditTest, AWatchHasABeginningAndAnEnd) {
   EXPECT_EQ(stages, (std::set<std::string>{"ResponseComplete", "ResponseStarted"}));
 }
 
-TEST_F(AuditTest, PoliciesOfAdmissionAnnotateTheirEvents) {
+TEST_F(AuditTest, AdmissionPoliciesAnnotateAuditEvents) {
   Begin(
       "rules: [{level: Metadata, verbs: [create], resources: [{group: '', resources: "
       "[configmaps]}], omitStages: [RequestReceived]}]\n");

@@ -97,7 +97,7 @@ TEST_F(AuthTest, ClientCertificatesNameTheirUser) {
   }
 }
 
-TEST_F(AuthTest, ReviewsTellWhoIsAsking) {
+TEST_F(AuthTest, SelfReviewsReportTheUser) {
   const Answer me =
       Post("/apis/authentication.k8s.io/v1/selfsubjectreviews",
            {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}});
@@ -115,7 +115,7 @@ constexpr const char* kTokenReviews = "/apis/authentication.k8s.io/v1/tokenrevie
 constexpr const char* kAccessReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 constexpr const char* kOwnAccessReviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-TEST_F(AuthTest, TokenReviewsTellWhoseATokenIs) {
+TEST_F(AuthTest, TokenReviewsReportTheUserOfAToken) {
   const auto status = [&](const Json& spec) {
     const Answer answer = Post(kTokenReviews, {{"spec", spec}});
     EXPECT_EQ(answer.status, 201) << answer.text;
@@ -140,7 +140,7 @@ TEST_F(AuthTest, TokenReviewsTellWhoseATokenIs) {
 }
 
 // A review's answer equals the server's behaviour.
-TEST_F(AuthTest, AccessReviewsTellWhatTheServerWouldDo) {
+TEST_F(AuthTest, AccessReviewsAgreeWithTheServer) {
   struct Row {
     Json spec;
     bool allowed;
@@ -181,7 +181,7 @@ TEST_F(AuthTest, AccessReviewsTellWhatTheServerWouldDo) {
             true);
 }
 
-TEST_F(AuthTest, AccessReviewsThatAskNothingAreRefused) {
+TEST_F(AuthTest, IncompleteAccessReviewsAreRefused) {
   const Json pods = {{"verb", "list"}, {"resource", "pods"}};
   const Json path = {{"verb", "get"}, {"path", "/metrics"}};
   for (const Json& spec :
@@ -194,7 +194,7 @@ TEST_F(AuthTest, AccessReviewsThatAskNothingAreRefused) {
   EXPECT_EQ(Post(kOwnAccessReviews, {{"spec", Json::object()}}).status, 422);
 }
 
-TEST_F(AuthTest, SecretsAreForTheirOwnerAlone) {
+TEST_F(AuthTest, KubeconfigAndKeysAreReadableByTheirOwnerAlone) {
   const std::string path = folder_.File("kubeconfig");
   ASSERT_TRUE(WriteKubeconfig(path, server_->kubeconfig()));
   ASSERT_TRUE(WriteKubeconfig(path, server_->kubeconfig()));  // our own may be replaced
@@ -205,7 +205,7 @@ TEST_F(AuthTest, SecretsAreForTheirOwnerAlone) {
   }
 }
 
-TEST_F(AuthTest, SomebodyElsesKubeconfigIsLeftAlone) {
+TEST_F(AuthTest, KubeconfigOfAnotherProgramIsNotReplaced) {
   const std::string path = folder_.File("theirs");
   std::ofstream(path) << "apiVersion: v1\nkind: Config\n";
   const auto written = WriteKubeconfig(path, server_->kubeconfig());
@@ -222,7 +222,7 @@ TEST_F(AuthTest, ASecondServerOnTheSameDirectoryIsRefused) {
   EXPECT_THAT(second.error().message, HasSubstr("works with this data directory"));
 }
 
-TEST_F(AuthTest, APortInUseIsNamed) {
+TEST_F(AuthTest, PortInUseIsReported) {
   const TempFolder other;
   ApiServerOptions options;
   options.data_directory = other.path();

@@ -8,7 +8,7 @@ namespace {
 
 class BadInputTest : public ServerTest {};
 
-TEST_F(BadInputTest, ARequestWhoseTimeIsOverIsNotServed) {
+TEST_F(BadInputTest, RequestIsRefusedAfterItsTimeout) {
   const Answer late = Get("/api/v1/nodes?timeout=1us");
   EXPECT_EQ(late.status, 504) << late.text;
   EXPECT_EQ(late.json["reason"], "Timeout");
@@ -17,7 +17,7 @@ TEST_F(BadInputTest, ARequestWhoseTimeIsOverIsNotServed) {
   EXPECT_EQ(Get("/api/v1/nodes?timeout=soon").status, 400);
 }
 
-TEST_F(BadInputTest, BodiesOfEveryWrongShape) {
+TEST_F(BadInputTest, BodiesOfEveryWrongShapeAreRefused) {
   ASSERT_EQ(Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WidgetCrd()).status,
             201);
   const char* bodies[] = {
@@ -70,7 +70,7 @@ TEST_F(BadInputTest, BodiesOfEveryWrongShape) {
 }
 
 // Each write is small; together they would make an object that no client could write back.
-TEST_F(BadInputTest, ObjectsDoNotGrowBeyondWhatABodyMayBe) {
+TEST_F(BadInputTest, PatchesCannotGrowAnObjectAboveTheBodyLimit) {
   ASSERT_EQ(Post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", WidgetCrd()).status,
             201);
   const std::string path = "/apis/example.com/v1/namespaces/default/widgets";
@@ -90,7 +90,7 @@ TEST_F(BadInputTest, ObjectsDoNotGrowBeyondWhatABodyMayBe) {
   EXPECT_EQ(Get(path + "/grows").json["status"]["phase"], text);
 }
 
-TEST_F(BadInputTest, PatchesOfEveryWrongShape) {
+TEST_F(BadInputTest, PatchesOfEveryWrongShapeAreRefused) {
   ASSERT_EQ(Post("/apis/batch/v1/namespaces/default/jobs", JobJson("j")).status, 201);
   const char* patches[] = {
       "null",
@@ -129,7 +129,7 @@ TEST_F(BadInputTest, PatchesOfEveryWrongShape) {
 }
 
 // A name with such a byte would break every list that holds it.
-TEST_F(BadInputTest, TargetsThatAreNotUtf8) {
+TEST_F(BadInputTest, TargetsThatAreNotUtf8AreRefused) {
   const std::string roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
   const std::string role =
       R"({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": []})";
@@ -150,7 +150,7 @@ TEST_F(BadInputTest, TargetsThatAreNotUtf8) {
   EXPECT_EQ(Get(roles).status, 200);
 }
 
-TEST_F(BadInputTest, TargetsOfEveryWrongShape) {
+TEST_F(BadInputTest, TargetsOfEveryWrongShapeAreRefused) {
   for (const char* target :
        {"/%zz", "/api/v1/namespaces/default/pods?limit=x", "/api/v1/pods?watch=1&resourceVersion=x",
         "/api/v1/pods?labelSelector=%28", "/api/v1/pods?fieldSelector=x", "/api/v1/a/b/c/d/e/f/g",

@@ -20,7 +20,7 @@ class CrdTest : public ServerTest {
   }
 };
 
-TEST_F(CrdTest, IsEstablishedAndServedAtOnce) {
+TEST_F(CrdTest, CustomKindIsEstablishedAndServedAtOnce) {
   Install();
   const Json crd = Get(std::string(kCrds) + "/widgets.example.com").json;
   EXPECT_EQ(crd["status"]["conditions"][0]["type"], "NamesAccepted");
@@ -53,7 +53,7 @@ TEST_F(CrdTest, ObjectsArePrunedDefaultedAndValidated) {
 }
 
 // Some kinds have makers that call every object ready until somebody says otherwise.
-TEST_F(CrdTest, AStatusThatWasNotWrittenHasItsDefault) {
+TEST_F(CrdTest, UnwrittenStatusHasItsDefault) {
   Json crd = WidgetCrd();
   crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["default"] = {
       {"phase", "New"}};
@@ -71,7 +71,7 @@ TEST_F(CrdTest, AStatusThatWasNotWrittenHasItsDefault) {
   EXPECT_EQ(Put(kOne, written).json["status"], (Json{{"phase", "Done"}}));
 }
 
-TEST_F(CrdTest, BodiesNameTheirKindAndUpdatesTheirRevision) {
+TEST_F(CrdTest, BodiesNeedTheirKindAndUpdatesTheirRevision) {
   Install();
   Json nameless = WidgetJson("w", 1);
   nameless.erase("kind");
@@ -87,7 +87,7 @@ TEST_F(CrdTest, BodiesNameTheirKindAndUpdatesTheirRevision) {
       "be specified for an update");
 }
 
-TEST_F(CrdTest, StatusAndSpecKeepToThemselves) {
+TEST_F(CrdTest, StatusAndSpecAreWrittenApart) {
   Install();
   Json widget = Post(kWidgets, WidgetJson("w", 1)).json;
   widget["status"] = {{"phase", "Ready"}};
@@ -104,7 +104,7 @@ TEST_F(CrdTest, StatusAndSpecKeepToThemselves) {
   EXPECT_EQ(Patch(kOne, "strategic", {{"spec", {{"size", 6}}}}).status, 415);
 }
 
-TEST_F(CrdTest, SeveralVersionsAreOneObject) {
+TEST_F(CrdTest, EachVersionServesTheSameObject) {
   Json crd = WidgetCrd();
   Json older = crd["spec"]["versions"][0];
   older["name"] = "v1beta1";
@@ -126,7 +126,7 @@ TEST_F(CrdTest, SeveralVersionsAreOneObject) {
   EXPECT_EQ(Get("/apis/example.com").json["preferredVersion"]["version"], "v1");
 }
 
-TEST_F(CrdTest, TablesHaveItsColumns) {
+TEST_F(CrdTest, TablesHaveTheColumnsOfTheDefinition) {
   Install();
   Post(kWidgets, WidgetJson("w", 7));
   const Answer table = Get(kWidgets, {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}});
@@ -150,7 +150,7 @@ TEST_F(CrdTest, BadDefinitionsAreRefused) {
               HasSubstr("exactly one version marked as storage version"));
 }
 
-TEST_F(CrdTest, ANewSchemaHoldsForTheNextRequest) {
+TEST_F(CrdTest, ChangedSchemaAppliesToTheNextRequest) {
   Install();
   Json crd = Get(std::string(kCrds) + "/widgets.example.com").json;
   crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
@@ -159,7 +159,7 @@ TEST_F(CrdTest, ANewSchemaHoldsForTheNextRequest) {
   EXPECT_EQ(Post(kWidgets, WidgetJson("w", 3)).status, 422);
 }
 
-TEST_F(CrdTest, NewDefaultsShowOnOldObjects) {
+TEST_F(CrdTest, NewDefaultsApplyToStoredObjects) {
   Install();
   Post(kWidgets, WidgetJson("w", 3));
   Json crd = Get(std::string(kCrds) + "/widgets.example.com").json;
@@ -170,7 +170,7 @@ TEST_F(CrdTest, NewDefaultsShowOnOldObjects) {
   EXPECT_EQ(Get(kWidgets).json["items"][0]["spec"]["shape"], "round");
 }
 
-TEST_F(CrdTest, DeletingItDeletesItsObjects) {
+TEST_F(CrdTest, DeletedDefinitionDeletesItsObjects) {
   Install();
   Json kept = WidgetJson("kept", 1);
   kept["metadata"]["finalizers"] = {"example.com/hold"};
@@ -186,7 +186,7 @@ TEST_F(CrdTest, DeletingItDeletesItsObjects) {
   EXPECT_EQ(Get(kWidgets).status, 404);
 }
 
-TEST_F(CrdTest, KindsAreStillThereAfterARestart) {
+TEST_F(CrdTest, CustomKindsSurviveARestart) {
   Install();
   Post(kWidgets, WidgetJson("w", 1));
   StartServer({});
@@ -195,7 +195,7 @@ TEST_F(CrdTest, KindsAreStillThereAfterARestart) {
 
 // A version that is not served does not exist for clients; its stored objects can be read in other
 // versions.
-TEST_F(CrdTest, AVersionThatIsNotServedIsNotThere) {
+TEST_F(CrdTest, VersionThatIsNotServedIsNotFound) {
   Json crd = WidgetCrd();
   Json next = crd["spec"]["versions"][0];
   next["name"] = "v2";

@@ -22,7 +22,7 @@ TEST_F(CrudTest, CreateFillsMetadataAndAnswers201) {
   EXPECT_EQ(created.headers.Find("Cache-Control"), "no-cache, private");
 }
 
-TEST_F(CrudTest, ErrorsHaveTheirCodesReasonsAndWords) {
+TEST_F(CrudTest, ErrorsHaveTheirCodesReasonsAndMessages) {
   const std::string a = std::string(kMaps) + "/a";
   const Answer missing = Get(a);
   EXPECT_EQ(missing.status, 404);
@@ -72,7 +72,7 @@ TEST_F(CrudTest, UpdateChecksIdentityAndSkipsWhatChangesNothing) {
   EXPECT_EQ(Put(std::string(kMaps) + "/new", ConfigMapJson("new")).status, 404);
 }
 
-TEST_F(CrudTest, GeneratedNamesAreDrawn) {
+TEST_F(CrudTest, GeneratedNamesHaveARandomSuffix) {
   Json object = ConfigMapJson("");
   object["metadata"] = {{"generateName", "run-"}};
   const std::string name = Post(kMaps, object).json["metadata"]["name"];
@@ -168,7 +168,7 @@ TEST_F(CrudTest, ListsArePagedAndSelected) {
   EXPECT_EQ(refused.message(), "field label \"spec.foo\" not supported for Job");
 }
 
-TEST_F(CrudTest, AFutureRevisionIsATimeoutWithItsCause) {
+TEST_F(CrudTest, FutureRevisionIsRefusedAsATimeout) {
   const std::string revision = Get(kMaps).json["metadata"]["resourceVersion"];
   const std::string later = std::to_string(std::stoll(revision) + 999'999);
   const Answer future = Get(std::string(kMaps) + "?resourceVersion=" + later);
@@ -187,7 +187,7 @@ TEST_F(CrudTest, OversizedBodiesAreRefused) {
   EXPECT_THAT(refused.message(), HasSubstr("Too long"));
 }
 
-TEST_F(CrudTest, ARestartKeepsObjectsAndTheToken) {
+TEST_F(CrudTest, RestartKeepsObjectsAndTheToken) {
   const Json created = Post(kMaps, ConfigMapJson("a", {{"k", "v"}})).json;
   const std::string token = server_->token();
   StartServer({});

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 class DeleteTest : public ServerTest {};
 
-TEST_F(DeleteTest, AnswersWithTheUid) {
+TEST_F(DeleteTest, DeletionReturnsTheUid) {
   const Json created = Post(kMaps, ConfigMapJson("a")).json;
   const Answer deleted = Delete(std::string(kMaps) + "/a");
   EXPECT_EQ(deleted.status, 200);
@@ -21,7 +21,7 @@ TEST_F(DeleteTest, AnswersWithTheUid) {
   EXPECT_EQ(Delete(std::string(kMaps) + "/a").status, 404);
 }
 
-TEST_F(DeleteTest, FinalizersHoldTheObject) {
+TEST_F(DeleteTest, FinalizersDelayTheDeletion) {
   Json object = ConfigMapJson("a");
   object["metadata"]["finalizers"] = {"example.com/x"};
   Post(kMaps, object);
@@ -51,7 +51,7 @@ TEST_F(DeleteTest, PreconditionsAreChecked) {
   EXPECT_EQ(Get(a).status, 200);
 }
 
-TEST_F(DeleteTest, PropagationBecomesAFinalizer) {
+TEST_F(DeleteTest, PropagationPolicyBecomesAFinalizer) {
   Post(kJobs, JobJson("j"));
   const std::string j = std::string(kJobs) + "/j";
   EXPECT_EQ(Delete(j, {{"propagationPolicy", "Foreground"}}).json["metadata"]["finalizers"],
@@ -92,7 +92,7 @@ TEST_F(DeleteTest, PodsHaveAGracePeriodOnceTheyHaveANode) {
 }
 
 // Added to a time, so many seconds would overflow into the past.
-TEST_F(DeleteTest, AnEndlessGracePeriodEndsInTheFuture) {
+TEST_F(DeleteTest, EndlessGracePeriodEndsInTheFuture) {
   Post(kPods, PodJson("c"));
   const std::string c = std::string(kPods) + "/c";
   const Json binding{{"apiVersion", "v1"},
@@ -105,7 +105,7 @@ TEST_F(DeleteTest, AnEndlessGracePeriodEndsInTheFuture) {
   EXPECT_GT(metadata["deletionTimestamp"].get<std::string>(), "2100");
 }
 
-TEST_F(DeleteTest, CollectionsGoWithASelector) {
+TEST_F(DeleteTest, CollectionIsDeletedBySelector) {
   for (const char* name : {"a", "b"}) {
     Json object = ConfigMapJson(name);
     object["metadata"]["labels"] = {{"which", name}};
@@ -117,7 +117,7 @@ TEST_F(DeleteTest, CollectionsGoWithASelector) {
   EXPECT_EQ(Get(std::string(kMaps) + "/b").status, 200);
 }
 
-TEST_F(DeleteTest, TheCertificateAuthorityOfANamespaceIsRestored) {
+TEST_F(DeleteTest, DeletedCertificateAuthorityOfANamespaceIsRestored) {
   const std::string path = std::string(kMaps) + "/kube-root-ca.crt";
   const Json before = Get(path).json;
   ASSERT_EQ(before["data"]["ca.crt"], server_->ca_pem());
@@ -129,7 +129,7 @@ TEST_F(DeleteTest, TheCertificateAuthorityOfANamespaceIsRestored) {
   EXPECT_EQ(Get(path).json["data"], before["data"]);
 }
 
-TEST_F(DeleteTest, NamespacesTerminateUntilTheyAreFinalized) {
+TEST_F(DeleteTest, NamespaceTerminatesUntilItIsFinalized) {
   const Answer created = Post("/api/v1/namespaces", {{"metadata", {{"name", "foo"}}}});
   ASSERT_EQ(created.status, 201) << created.text;
   EXPECT_EQ(created.json["metadata"]["labels"]["kubernetes.io/metadata.name"], "foo");

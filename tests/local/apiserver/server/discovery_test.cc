@@ -20,7 +20,7 @@ const Json* Named(const Json& list, const char* field, const std::string& name) 
   return nullptr;
 }
 
-TEST_F(DiscoveryTest, ThePlainFormListsGroupsAndTheirResources) {
+TEST_F(DiscoveryTest, PlainDiscoveryListsGroupsAndTheirResources) {
   EXPECT_EQ(Get("/api").json["versions"], Json::array({"v1"}));
   const Json groups = Get("/apis").json["groups"];
   ASSERT_NE(Named(groups, "name", "batch"), nullptr);
@@ -38,7 +38,7 @@ TEST_F(DiscoveryTest, ThePlainFormListsGroupsAndTheirResources) {
   EXPECT_EQ(Get("/apis/none").text, "404 page not found\n");
 }
 
-TEST_F(DiscoveryTest, AggregatedFormWithEtag) {
+TEST_F(DiscoveryTest, AggregatedDiscoveryHasAnETag) {
   const std::string type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
   const net::Headers accept{{"Accept", type + ";profile=nopeer,application/json"}};
   const Answer all = Get("/apis", accept);
@@ -59,7 +59,7 @@ TEST_F(DiscoveryTest, AggregatedFormWithEtag) {
   EXPECT_EQ(Get("/apis", again).status, 200);
 }
 
-TEST_F(DiscoveryTest, OpenApiSaysWhereValidationHappens) {
+TEST_F(DiscoveryTest, OpenApiHasTheFieldValidationParameter) {
   const Json index = Get("/openapi/v3").json["paths"];
   const std::string url = index["apis/batch/v1"]["serverRelativeURL"];
   EXPECT_THAT(url, StartsWith("/openapi/v3/apis/batch/v1?hash="));
@@ -78,24 +78,24 @@ TEST_F(DiscoveryTest, OpenApiSaysWhereValidationHappens) {
   EXPECT_EQ(Get("/openapi/v3/apis/none/v1").status, 404);
 }
 
-TEST_F(DiscoveryTest, VersionAndHealth) {
+TEST_F(DiscoveryTest, VersionAndHealthAreServed) {
   EXPECT_THAT(Get("/version").json["gitVersion"].get<std::string>(), StartsWith("v1.36."));
   EXPECT_EQ(Get("/readyz").text, "ok");
   EXPECT_THAT(Get("/livez?verbose").text, StartsWith("[+]"));
 }
 
-TEST_F(DiscoveryTest, PeopleGetIndentedJson) {
+TEST_F(DiscoveryTest, CurlAndPrettyRequestsReceiveIndentedJson) {
   EXPECT_THAT(Get("/version", {{"User-Agent", "curl/8.5"}}).text, StartsWith("{\n  \"buildDate\""));
   EXPECT_THAT(Get("/api/v1/namespaces/default?pretty=true").text, StartsWith("{\n  \"kind\""));
 }
 
-TEST(VersionOrderTest, StableBeforeBetaBeforeAlphaThenHigherFirst) {
+TEST(VersionOrderTest, StableVersionsPrecedeBetaAndAlphaVersions) {
   std::vector<std::string> versions = {"v1alpha1", "v1beta2", "v2", "v10", "foo", "v1", "v1beta10"};
   std::sort(versions.begin(), versions.end(), VersionBefore);
   EXPECT_THAT(versions, ElementsAre("v10", "v2", "v1", "v1beta10", "v1beta2", "v1alpha1", "foo"));
 }
 
-TEST_F(DiscoveryTest, ASlashAtTheEndChangesNothing) {
+TEST_F(DiscoveryTest, TrailingSlashChangesNothing) {
   for (const char* path :
        {"/version", "/api", "/apis", "/api/v1", "/apis/batch", "/apis/batch/v1", "/openapi/v3",
         "/openapi/v2", "/readyz", "/livez", "/healthz", "/api/v1/namespaces/default/configmaps",

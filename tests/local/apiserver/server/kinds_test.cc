@@ -34,7 +34,7 @@ TEST_F(KindsTest, JobsGetSelectorAndLabels) {
   EXPECT_EQ(job["status"], Json::object());
 }
 
-TEST_F(KindsTest, AJobWithoutLabelsHasThoseOfItsPodsFromItsCreationOn) {
+TEST_F(KindsTest, JobWithoutLabelsHasThoseOfItsTemplate) {
   const Json job = CreateJob();
   EXPECT_EQ(job["metadata"]["labels"], job["spec"]["template"]["metadata"]["labels"]);
   EXPECT_EQ(Get(kJobPath).json["metadata"]["labels"], job["metadata"]["labels"]);
@@ -44,7 +44,7 @@ TEST_F(KindsTest, AJobWithoutLabelsHasThoseOfItsPodsFromItsCreationOn) {
   EXPECT_EQ(created.json["metadata"]["labels"], (Json{{"team", "a"}})) << created.text;
 }
 
-TEST_F(KindsTest, AnEmptyJobHasThreeCauses) {
+TEST_F(KindsTest, EmptyJobIsRefusedWithThreeCauses) {
   const Answer refused = Post(kJobs, Json::object());
   EXPECT_EQ(refused.status, 422);
   EXPECT_EQ(refused.message(),
@@ -73,7 +73,7 @@ struct TemplateCase {
   int want;
 };
 
-TEST_F(KindsTest, TheTemplateIsOpenOnlyWhileSuspendedWithoutPods) {
+TEST_F(KindsTest, TemplateIsMutableOnlyWhileSuspendedWithoutPods) {
   const Json selector{{"nodeSelector", {{"pool", "t4"}}}};
   const Json started{{"startTime", "2026-11-20T07:00:00Z"}};
   const Json parked{{"startTime", "2026-11-20T07:00:00Z"},
@@ -116,7 +116,7 @@ TEST_F(KindsTest, GenerationCountsSpecChangesOnly) {
             2);
 }
 
-TEST_F(KindsTest, AJobEndsInOrder) {
+TEST_F(KindsTest, CompleteNeedsSuccessCriteriaMet) {
   CreateJob();
   const Json complete{{"type", "Complete"}, {"status", "True"}};
   const Answer early =
@@ -125,7 +125,7 @@ TEST_F(KindsTest, AJobEndsInOrder) {
   EXPECT_THAT(early.message(), HasSubstr("without the SuccessCriteriaMet"));
 }
 
-TEST_F(KindsTest, PodsAreCompletedOnCreation) {
+TEST_F(KindsTest, PodsGetTheirDefaultsAtCreation) {
   const Json pod = Post(kPods, PodJson("p")).json;
   EXPECT_EQ(pod["status"]["phase"], "Pending");
   EXPECT_EQ(pod["status"]["qosClass"], "BestEffort");
@@ -148,7 +148,7 @@ TEST_F(KindsTest, PodsAreCompletedOnCreation) {
   EXPECT_THAT(hostname.message(), HasSubstr("pod updates may not change fields other than"));
 }
 
-TEST_F(KindsTest, PrioritiesComeFromTheirClass) {
+TEST_F(KindsTest, PodPriorityIsThatOfItsClass) {
   constexpr const char* kClasses = "/apis/scheduling.k8s.io/v1/priorityclasses";
   ASSERT_EQ(Post(kClasses, {{"metadata", {{"name", "high"}}}, {"value", 1000}}).status, 201);
   Json pod = PodJson("p");
@@ -179,7 +179,7 @@ TEST_F(KindsTest, ATableOfJobsShowsCompletionsAndImages) {
   EXPECT_EQ(cells[6], "busybox");
 }
 
-TEST_F(KindsTest, AnEventHasTwoFaces) {
+TEST_F(KindsTest, EventIsServedInBothGroups) {
   constexpr const char* kNew = "/apis/events.k8s.io/v1/namespaces/default/events";
   constexpr const char* kCore = "/api/v1/namespaces/default/events";
   const Answer created = Post(kNew, {{"metadata", {{"name", "e"}}},
@@ -206,7 +206,7 @@ TEST_F(KindsTest, AnEventHasTwoFaces) {
   EXPECT_EQ(Get(std::string(kCore) + "/e").json["message"], "bye");
 }
 
-TEST_F(KindsTest, NamespaceLabelsAndSecretTexts) {
+TEST_F(KindsTest, SecretTextsAreEncodedAndNamespaceNamesChecked) {
   const Answer secret = Post("/api/v1/namespaces/default/secrets",
                              {{"metadata", {{"name", "s"}}}, {"stringData", {{"k", "v"}}}});
   EXPECT_EQ(secret.json["data"]["k"], "dg==");

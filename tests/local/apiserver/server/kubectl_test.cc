@@ -59,7 +59,7 @@ spec:
       containers: [{name: c, image: busybox, command: [sleep, "10"]}]
 )";
 
-TEST_F(KubectlTest, TheEverydayCommands) {
+TEST_F(KubectlTest, EverydayCommandsWork) {
   EXPECT_THAT(Kubectl("version"), HasSubstr("Server Version: v1.36."));
   EXPECT_THAT(Kubectl("api-resources"), HasSubstr("jobs "));
   EXPECT_THAT(Kubectl("get ns"), HasSubstr("kube-system       Active"));
@@ -73,7 +73,7 @@ TEST_F(KubectlTest, TheEverydayCommands) {
   EXPECT_EQ(Kubectl("delete cm c"), "configmap \"c\" deleted\n");
 }
 
-TEST_F(KubectlTest, ApplyFromTheClient) {
+TEST_F(KubectlTest, ClientSideApplyCreatesAndChanges) {
   EXPECT_EQ(Kubectl("apply -f -", kJobManifest), "job.batch/j created\n");
   EXPECT_EQ(Kubectl("apply -f -", kJobManifest), "job.batch/j unchanged\n");
   EXPECT_EQ(Kubectl("diff -f -", kJobManifest), "");
@@ -91,7 +91,7 @@ TEST_F(KubectlTest, ApplyFromTheClient) {
       "job.batch/j patched\n");
 }
 
-TEST_F(KubectlTest, ApplyOnTheServer) {
+TEST_F(KubectlTest, ServerSideApplyReportsAndForcesConflicts) {
   EXPECT_EQ(Kubectl("apply --server-side -f -", kJobManifest), "job.batch/j serverside-applied\n");
   std::string other = kJobManifest;
   other.replace(other.find("suspend: true"), 13, "suspend: false");
@@ -110,7 +110,7 @@ TEST_F(KubectlTest, ApplyOnTheServer) {
   EXPECT_EQ(Kubectl("apply --server-side -f -", moved), "job.batch/k serverside-applied\n");
 }
 
-TEST_F(KubectlTest, MistakesAreNamed) {
+TEST_F(KubectlTest, WrongManifestsAreRefusedWithTheReason) {
   std::string typo = kJobManifest;
   typo.replace(typo.find("suspend"), 7, "suspendd");
   EXPECT_THAT(Kubectl("create -f -", typo), HasSubstr("unknown field \"spec.suspendd\""));
@@ -120,7 +120,7 @@ TEST_F(KubectlTest, MistakesAreNamed) {
               HasSubstr("no matches for kind \"Nope\" in version \"x/v1\""));
 }
 
-TEST_F(KubectlTest, ACustomKindIsAppliedShownExplainedAndDeleted) {
+TEST_F(KubectlTest, CustomKindIsAppliedShownExplainedAndDeleted) {
   EXPECT_EQ(
       Kubectl("apply --server-side -f -", WidgetCrd().dump()),
       "customresourcedefinition.apiextensions.k8s.io/widgets.example.com serverside-applied\n");

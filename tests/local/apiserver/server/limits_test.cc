@@ -77,7 +77,7 @@ class DeadWebhookTest : public ServerTest {
   std::unique_ptr<net::HttpServer> hook_;
 };
 
-TEST_F(DeadWebhookTest, WritesThatWaitForItStopNeitherReadsNorOtherWrites) {
+TEST_F(DeadWebhookTest, WritesThatWaitForAWebhookBlockNoOtherRequests) {
   constexpr int kWrites = 100;
   const Json hook{{"name", "hook.example.com"},
                   {"clientConfig", ClientConfig()},
@@ -130,7 +130,7 @@ TEST_F(DeadWebhookTest, WritesThatWaitForItStopNeitherReadsNorOtherWrites) {
       << created;
 }
 
-TEST_F(DeadWebhookTest, WatchesThatWaitForConversionStopNoOtherWatch) {
+TEST_F(DeadWebhookTest, WatchesThatWaitForConversionBlockNoOtherWatch) {
   Json crd = WidgetCrd();
   Json older = crd["spec"]["versions"][0];
   older["name"] = "v1beta1";
@@ -167,7 +167,7 @@ int CountOf(std::string_view word, std::string_view text) {
 }
 
 // 24 MB wait for a peer that reads nothing at first: far above a stream's backlog limit.
-TEST_F(SlowReaderTest, IsSentALargeStateAtItsOwnPace) {
+TEST_F(SlowReaderTest, SlowReaderReceivesALargeStateAtItsPace) {
   constexpr int kMapCount = 24;
   const std::string filler(1'000'000, 'x');
   for (int i = 0; i < kMapCount; ++i) {

@@ -75,7 +75,7 @@ class LogsTest : public ServerTest {
   FakeLogs logs_;
 };
 
-TEST_F(LogsTest, WhatThereIs) {
+TEST_F(LogsTest, LogOfAStartedContainerIsReturned) {
   const Answer early = Get(kLog);
   EXPECT_EQ(early.status, 400);
   EXPECT_EQ(early.message(), "container \"c\" in pod \"p\" is waiting to start: ContainerCreating");
@@ -90,7 +90,7 @@ TEST_F(LogsTest, WhatThereIs) {
   EXPECT_EQ(Get("/api/v1/namespaces/default/pods/none/log").status, 404);
 }
 
-TEST_F(LogsTest, FollowingEndsWithTheContainer) {
+TEST_F(LogsTest, FollowedLogEndsWithTheContainer) {
   const auto follow = Watch(std::string(kLog) + "?follow=true");
   logs_.Say("line\n");
   EXPECT_EQ(follow->NextLine(), "early");

@@ -46,7 +46,7 @@ class MutatingPolicyTest : public ServerTest {
   }
 };
 
-TEST_F(MutatingPolicyTest, AnAppliedConfigurationIsMerged) {
+TEST_F(MutatingPolicyTest, AppliedConfigurationIsMerged) {
   Store(Policy("apps", "deployments",
                {MutationJson("ApplyConfiguration",
                              "Object{metadata: Object.metadata{annotations: {'by': 'policy'}}, "
@@ -61,7 +61,7 @@ TEST_F(MutatingPolicyTest, AnAppliedConfigurationIsMerged) {
   EXPECT_EQ(created.json["spec"]["template"]["spec"]["containers"][0]["image"], "i");
 }
 
-TEST_F(MutatingPolicyTest, AReaderOfParamsHasToHaveTheRightToReadThem) {
+TEST_F(MutatingPolicyTest, AuthorOfAPolicyNeedsTheRightToReadItsParams) {
   const Json anything{
       {"apiGroups", {"admissionregistration.k8s.io"}}, {"resources", {"*"}}, {"verbs", {"*"}}};
   GiveEverywhere("jane", std::vector<Json>{anything});
@@ -87,7 +87,7 @@ TEST_F(MutatingPolicyTest, AReaderOfParamsHasToHaveTheRightToReadThem) {
   EXPECT_EQ(As("jane", "POST", kMutatingPoliciesPath, policy).status, 201);
 }
 
-TEST_F(MutatingPolicyTest, MutationsFollowEachOther) {
+TEST_F(MutatingPolicyTest, MutationsAreAppliedInOrder) {
   Store(Policy(
       "", "configmaps",
       {MutationJson("JSONPatch",
@@ -107,7 +107,7 @@ TEST_F(MutatingPolicyTest, MutationsFollowEachOther) {
   EXPECT_EQ(created.json["data"], Json({{"own", "1"}, {"n", "2"}}));
 }
 
-TEST_F(MutatingPolicyTest, ConditionsVariablesParamsAndBindingsDecide) {
+TEST_F(MutatingPolicyTest, ConditionsVariablesParamsAndBindingsDecideTheMutation) {
   ASSERT_EQ(Post(kMaps, ConfigMapJson("params", {{"word", "given"}})).status, 201);
   Json policy = Policy("", "configmaps",
                        {MutationJson("ApplyConfiguration", "Object{data: {'w': variables.word}}")});
@@ -126,7 +126,7 @@ TEST_F(MutatingPolicyTest, ConditionsVariablesParamsAndBindingsDecide) {
   EXPECT_EQ(Create("c", {{"own", "1"}}).json["data"], Json({{"own", "1"}}));
 }
 
-TEST_F(MutatingPolicyTest, APolicyIsPerformedAgainAfterOthersHaveChangedTheObject) {
+TEST_F(MutatingPolicyTest, PolicyIsReinvokedAfterALaterChange) {
   Json first = Policy("", "configmaps",
                       {MutationJson("ApplyConfiguration",
                                     "Object{data: {'seen': string(has(object.data.late))}}")});
@@ -158,7 +158,7 @@ TEST_F(MutatingPolicyTest, FailuresFollowTheFailurePolicy) {
   EXPECT_EQ(Create("m", {{"own", "1"}}).json["data"], Json({{"own", "1"}}));
 }
 
-TEST_F(MutatingPolicyTest, WhatHasOneOwnerAsAWholeIsNotMerged) {
+TEST_F(MutatingPolicyTest, AtomicListsAreNotMerged) {
   Store(Policy("", "pods",
                {MutationJson("ApplyConfiguration",
                              "Object{spec: Object.spec{tolerations: "

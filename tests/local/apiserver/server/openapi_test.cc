@@ -77,7 +77,7 @@ TEST_F(OpenApiTest, EveryKindHasASchema) {
             "#/components/schemas/io.k8s.api.core.v1.PodTemplateSpec");
 }
 
-TEST_F(OpenApiTest, VersionTwoAsJson) {
+TEST_F(OpenApiTest, VersionTwoIsServedAsJson) {
   ASSERT_EQ(Post(kCrds, WidgetCrd()).status, 201);
   const Json document = Get("/openapi/v2").json;
   EXPECT_EQ(document["swagger"], "2.0");
@@ -93,7 +93,7 @@ TEST_F(OpenApiTest, VersionTwoAsJson) {
   EXPECT_EQ(patch["x-kubernetes-group-version-kind"]["kind"], "Job");
 }
 
-TEST_F(OpenApiTest, VersionTwoSaysNothingOfKindsThatKeepUnknownFields) {
+TEST_F(OpenApiTest, VersionTwoHasNoFieldsOfKindsThatKeepUnknownFields) {
   Json crd = WidgetCrd();
   crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["x-kubernetes-preserve-unknown-fields"] =
       true;
@@ -104,7 +104,7 @@ TEST_F(OpenApiTest, VersionTwoSaysNothingOfKindsThatKeepUnknownFields) {
   EXPECT_EQ(widget["x-kubernetes-group-version-kind"][0]["kind"], "Widget");
 }
 
-TEST_F(OpenApiTest, VersionTwoAsProtobuf) {
+TEST_F(OpenApiTest, VersionTwoIsServedAsProtobuf) {
   ASSERT_EQ(Post(kCrds, WidgetCrd()).status, 201);
   const Answer answer = Get(
       "/openapi/v2", {{"Accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}});
@@ -128,7 +128,7 @@ TEST_F(OpenApiTest, VersionTwoAsProtobuf) {
   EXPECT_EQ(Field(Field(path, 8), 5), "patchv1Job");
 }
 
-TEST(OpenApiV2Test, WhatVersionTwoCannotSayIsLeftOut) {
+TEST(OpenApiV2Test, SchemaInV2OmitsUnsupportedKeywords) {
   const Json schema = Json::parse(R"({"type": "object", "nullable": true, "properties": {
       "a": {"allOf": [{"$ref": "#/components/schemas/x"}], "default": {}, "description": "d"},
       "b": {"x-kubernetes-int-or-string": true, "anyOf": [{"type": "integer"}, {"type": "string"}]},

@@ -58,7 +58,7 @@ constexpr const char* kDenied =
     "configmaps \"m\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied "
     "request: ";
 
-TEST_F(PolicyTest, ARefusalHasKubernetesWords) {
+TEST_F(PolicyTest, RefusalHasTheTextOfKubernetes) {
   Enforce(PolicyJson("object.data.size() < 2"), PolicyBindingJson());
   EXPECT_EQ(Try({{"a", "1"}}).status, 201);
   const Answer refused = Try({{"a", "1"}, {"b", "2"}});
@@ -74,7 +74,7 @@ TEST_F(PolicyTest, ARefusalHasKubernetesWords) {
   EXPECT_EQ(Try({{"a", "1"}, {"b", "2"}}).status, 201);
 }
 
-TEST_F(PolicyTest, AnExpressionReadsWhatTheRequestIs) {
+TEST_F(PolicyTest, ExpressionReadsTheFieldsOfTheRequest) {
   struct Row {
     const char* expression;
     bool admits;
@@ -102,7 +102,7 @@ TEST_F(PolicyTest, AnExpressionReadsWhatTheRequestIs) {
   }
 }
 
-TEST_F(PolicyTest, VariablesAreEvaluatedWhereTheyAreRead) {
+TEST_F(PolicyTest, VariablesAreEvaluatedWhenTheyAreRead) {
   Json policy = PolicyJson("variables.twice == 4 && variables.n == 2");
   policy["spec"]["variables"] =
       Json::array({{{"name", "n"}, {"expression", "size(object.data)"}},
@@ -122,7 +122,7 @@ TEST_F(PolicyTest, VariablesAreEvaluatedWhereTheyAreRead) {
   EXPECT_EQ(Try({{"a", "1"}}).status, 201);
 }
 
-TEST_F(PolicyTest, MessagesAndReasonsAreThoseOfTheValidation) {
+TEST_F(PolicyTest, RefusalHasTheMessageAndReasonOfItsValidation) {
   Json policy = PolicyJson("false");
   Json& validation = policy["spec"]["validations"][0];
   validation["message"] = "  by text ";
@@ -142,7 +142,7 @@ TEST_F(PolicyTest, MessagesAndReasonsAreThoseOfTheValidation) {
   }
 }
 
-TEST_F(PolicyTest, ActionsSayWhatBecomesOfARefusal) {
+TEST_F(PolicyTest, WarnAndAuditActionsAdmitTheWrite) {
   Enforce(PolicyJson("false"), PolicyBindingJson({"Warn", "Audit"}));
   const Answer warned = Try();
   EXPECT_EQ(warned.status, 201);
@@ -173,7 +173,7 @@ TEST_F(PolicyTest, FailuresFollowTheFailurePolicy) {
   EXPECT_EQ(Try().status, 422);
 }
 
-TEST_F(PolicyTest, ConstraintsSayWhatIsChecked) {
+TEST_F(PolicyTest, MatchConstraintsSelectTheRequests) {
   Json policy = PolicyJson("false");
   Json& constraints = policy["spec"]["matchConstraints"];
   const auto status = [&] {
@@ -210,7 +210,7 @@ TEST_F(PolicyTest, ConstraintsSayWhatIsChecked) {
   EXPECT_EQ(Try().status, 201);
 }
 
-TEST_F(PolicyTest, UpdatesAndDeletionsAreRequests) {
+TEST_F(PolicyTest, UpdatesAndDeletionsAreChecked) {
   Json policy = PolicyJson("oldObject == null || object == null || object.data == oldObject.data");
   Enforce(policy, PolicyBindingJson());
   ASSERT_EQ(Post(kMaps, ConfigMapJson("m", {{"a", "1"}})).status, 201);
@@ -223,7 +223,7 @@ TEST_F(PolicyTest, UpdatesAndDeletionsAreRequests) {
   EXPECT_EQ(Delete(map).status, 422);
 }
 
-TEST_F(PolicyTest, ParamsComeByNameAndBySelector) {
+TEST_F(PolicyTest, ParamsAreFoundByNameAndBySelector) {
   for (const auto& [name, most] : {std::pair("one", "1"), std::pair("three", "3")}) {
     Json map = ConfigMapJson(name, {{"most", most}});
     map["metadata"]["labels"] = {{"limits", "yes"}};
@@ -318,7 +318,7 @@ TEST_F(PolicyTest, BadPoliciesAreRefused) {
                         "specified"));
 }
 
-TEST_F(PolicyTest, AReaderOfParamsHasToHaveTheRightToReadThem) {
+TEST_F(PolicyTest, AuthorOfAPolicyNeedsTheRightToReadItsParams) {
   const Json anything{
       {"apiGroups", {"admissionregistration.k8s.io"}}, {"resources", {"*"}}, {"verbs", {"*"}}};
   GiveEverywhere("jane", std::vector<Json>{anything});
@@ -341,7 +341,7 @@ TEST_F(PolicyTest, AReaderOfParamsHasToHaveTheRightToReadThem) {
   EXPECT_EQ(As("jane", "POST", kPolicies, policy).status, 201);
 }
 
-TEST_F(PolicyTest, TheStatusTellsOfTypesThatNeverFit) {
+TEST_F(PolicyTest, StatusReportsExpressionsOfWrongTypes) {
   const auto warnings = [this](const Json& policy) {
     Delete(kPolicies + "/p");
     const Answer stored = Post(kPolicies, policy);
@@ -370,7 +370,7 @@ TEST_F(PolicyTest, TheStatusTellsOfTypesThatNeverFit) {
   EXPECT_EQ(warnings(policy), Json::array()) << "no kind is named";
 }
 
-TEST_F(PolicyTest, TheStatusIsThatOfAControllerThatHasSeenThePolicy) {
+TEST_F(PolicyTest, StatusHasTheObservedGeneration) {
   Enforce(PolicyJson("true"), PolicyBindingJson());
   const Json policy = Get(kPolicies + "/p").json;
   EXPECT_EQ(policy["status"], Json({{"observedGeneration", 1}, {"typeChecking", Json::object()}}));

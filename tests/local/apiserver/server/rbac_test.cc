@@ -60,7 +60,7 @@ class RbacTest : public ServerTest {
   }
 };
 
-TEST_F(RbacTest, ARoleGivesItsVerbsInItsNamespace) {
+TEST_F(RbacTest, RoleGrantsItsVerbsInItsNamespace) {
   Give("jane", {Rule({"get", "list"}, {""}, {"pods"})});
   EXPECT_EQ(As("jane", "GET", kPods).status, 200);
   struct Case {
@@ -95,7 +95,7 @@ TEST_F(RbacTest, ARoleGivesItsVerbsInItsNamespace) {
   EXPECT_EQ(As("jane", "GET", kPods).status, 403) << "a deleted binding gives nothing";
 }
 
-TEST_F(RbacTest, NamesRestrictReadsListsAndWatches) {
+TEST_F(RbacTest, ResourceNamesRestrictReadsListsAndWatches) {
   Give("jane", {Rule({"get", "list", "watch", "delete", "deletecollection", "create"}, {""},
                      {"configmaps"}, {"mine"})});
   for (const char* name : {"mine", "yours"}) {
@@ -122,7 +122,7 @@ TEST_F(RbacTest, NamesRestrictReadsListsAndWatches) {
   EXPECT_EQ(As("jane", "POST", maps, ConfigMapJson("mine")).status, 403);
 }
 
-TEST_F(RbacTest, AClusterRoleHoldsWhereItIsBound) {
+TEST_F(RbacTest, ClusterRoleGrantsRightsWhereItIsBound) {
   EXPECT_EQ(
       Post(kBindingsHere, Binding("RoleBinding", "b", "ClusterRole", "view", Subjects("jane")))
           .status,
@@ -145,7 +145,7 @@ TEST_F(RbacTest, AClusterRoleHoldsWhereItIsBound) {
       << "only controllers write status";
 }
 
-TEST_F(RbacTest, APutOrApplyThatCreatesNeedsTheRightToCreate) {
+TEST_F(RbacTest, PutOrApplyThatCreatesNeedsTheRightToCreate) {
   Give("jane", {Rule({"update", "patch"}, {"coordination.k8s.io"}, {"leases"})});
   const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
   const Json object{{"apiVersion", "coordination.k8s.io/v1"},
@@ -167,7 +167,7 @@ TEST_F(RbacTest, APutOrApplyThatCreatesNeedsTheRightToCreate) {
             200);
 }
 
-TEST_F(RbacTest, NobodyGrantsMoreThanTheyHave) {
+TEST_F(RbacTest, UserCannotGrantMoreThanItsOwnRights) {
   Give("jane", {Rule({"get", "list"}, {""}, {"pods"}),
                 Rule({"create", "update", "patch"}, {"rbac.authorization.k8s.io"},
                      {"roles", "rolebindings"})});
@@ -211,7 +211,7 @@ TEST_F(RbacTest, NobodyGrantsMoreThanTheyHave) {
   EXPECT_EQ(bind("system:public-info-viewer").status, 201) << "everybody has its rights";
 }
 
-TEST_F(RbacTest, EscalateAndBindAreRightsOfTheirOwn) {
+TEST_F(RbacTest, EscalateAndBindAllowGrantsAboveOwnRights) {
   Give("jane", {Rule({"create", "escalate"}, {"rbac.authorization.k8s.io"}, {"roles"}),
                 Rule({"create"}, {"rbac.authorization.k8s.io"}, {"rolebindings"}),
                 Rule({"bind"}, {"rbac.authorization.k8s.io"}, {"clusterroles"}, {"view"})});
@@ -231,7 +231,7 @@ TEST_F(RbacTest, EscalateAndBindAreRightsOfTheirOwn) {
       403);
 }
 
-TEST_F(RbacTest, ClusterRolesCollectOthersByLabel) {
+TEST_F(RbacTest, ClusterRolesAggregateOthersByLabel) {
   Json reader = Role("ClusterRole", "reader", {Rule({"get"}, {"x.dev"}, {"things"})});
   reader["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"] = "true";
   EXPECT_EQ(Post(kClusterRolesPath, reader).status, 201);
@@ -307,7 +307,7 @@ TEST_F(RbacTest, WrongRolesAndBindingsAreRefusedWithTheField) {
   EXPECT_THAT(moved.message(), HasSubstr("cannot change roleRef"));
 }
 
-TEST_F(RbacTest, DefaultRolesAreThereAfterEachStart) {
+TEST_F(RbacTest, DefaultRolesAreRestoredAtEachStart) {
   const std::string discovery = kClusterBindingsPath + "/system:discovery";
   EXPECT_EQ(As("jane", "GET", "/apis").status, 200);
   EXPECT_EQ(Delete(discovery).status, 200);
@@ -349,7 +349,7 @@ std::set<std::string> Requests(const Json& resources, const std::string& root) {
   return requests;
 }
 
-TEST_F(RbacTest, WithoutRightsEveryRouteIsClosed) {
+TEST_F(RbacTest, UserWithoutRightsIsRefusedOnEveryRoute) {
   EXPECT_EQ(Post(kCrds, WidgetCrd()).status, 201);
   std::set<std::string> requests = {
       "GET /",
@@ -393,7 +393,7 @@ TEST_F(RbacTest, WithoutRightsEveryRouteIsClosed) {
   }
 }
 
-TEST_F(RbacTest, EveryAuthenticatedUserMayDiscoverAndAskAboutItself) {
+TEST_F(RbacTest, AuthenticatedUsersMayDiscoverAndReviewThemselves) {
   for (const char* open :
        {"/api", "/api/v1", "/apis", "/apis/batch/v1", "/openapi/v3", "/version"}) {
     EXPECT_EQ(As("jane", "GET", open).status, 200) << open;

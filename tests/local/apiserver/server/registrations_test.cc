@@ -46,7 +46,7 @@ TEST_F(RegistrationsTest, EveryServedGroupVersionHasAnApiService) {
   EXPECT_EQ(cells[2], "True");
 }
 
-TEST_F(RegistrationsTest, GroupsOfCustomKindsComeAndGo) {
+TEST_F(RegistrationsTest, ApiServicesOfCustomKindsFollowTheirDefinitions) {
   const std::string path = std::string(kApiServices) + "/v1.example.com";
   EXPECT_EQ(Get(path).status, 404);
   ASSERT_EQ(Post(kCrds, WidgetCrd()).status, 201);
@@ -63,7 +63,7 @@ TEST_F(RegistrationsTest, GroupsOfCustomKindsComeAndGo) {
   EXPECT_EQ(seen["object"]["metadata"]["name"], "v1.example.com");
 }
 
-TEST_F(RegistrationsTest, ServicesOfOthersAreStoredAndChecked) {
+TEST_F(RegistrationsTest, ApiServicesOfExtensionsAreStoredAndValidated) {
   const Json service{{"namespace", "kube-system"}, {"name", "metrics"}};
   Json object{{"metadata", {{"name", "v1beta1.metrics.example.com"}}},
               {"spec",
@@ -155,7 +155,7 @@ TEST_F(RegistrationsTest, CertificateRequestsAreChecked) {
   EXPECT_EQ(Get(selected).json["items"], Json::array());
 }
 
-TEST_F(RegistrationsTest, AutoscalersHaveTwoVersions) {
+TEST_F(RegistrationsTest, AutoscalersAreServedInTwoVersions) {
   const std::string v1 = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
   const std::string v2 = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
   const Json target{{"apiVersion", "apps/v1"}, {"kind", "Deployment"}, {"name", "web"}};
@@ -186,7 +186,7 @@ TEST_F(RegistrationsTest, AutoscalersHaveTwoVersions) {
   EXPECT_EQ(Get(v2 + "/web").status, 404);
 }
 
-TEST_F(RegistrationsTest, UnknownAndDuplicateFieldsAreToldTogether) {
+TEST_F(RegistrationsTest, UnknownAndDuplicateFieldsAreReportedTogether) {
   const std::string text =
       R"({"metadata":{"name":"m"},"data":{"b":"1"},"zoo":1,"data":{"b":"1"},"ask":2})";
   EXPECT_THAT(Send("POST", std::string(kMaps) + "?fieldValidation=Strict", text).message(),

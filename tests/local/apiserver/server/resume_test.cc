@@ -32,7 +32,7 @@ class ResumeTest : public ServerTest {
   std::string Revision() { return Get(kMaps).json["metadata"]["resourceVersion"]; }
 };
 
-TEST_F(ResumeTest, ASelectorWatchHearsOfWhatLeftItsSelectionBeforeARestart) {
+TEST_F(ResumeTest, SelectorWatchReportsDeparturesFromBeforeARestart) {
   Post(kMaps, Labelled("stays", "x"));
   Post(kMaps, Labelled("leaves", "x"));
   const std::string revision = Revision();
@@ -48,7 +48,7 @@ TEST_F(ResumeTest, ASelectorWatchHearsOfWhatLeftItsSelectionBeforeARestart) {
   EXPECT_EQ(Shown(watch->Next()), "DELETED stays");
 }
 
-TEST_F(ResumeTest, ANewDatabaseBeginsAboveTheRevisionsOfTheOneBefore) {
+TEST_F(ResumeTest, NewDatabaseBeginsAboveTheRevisionsOfTheLast) {
   for (int i = 0; i < 20; ++i) Post(kMaps, ConfigMapJson("m" + std::to_string(i)));
   const std::string old = Revision();
   StopServer();
@@ -64,14 +64,14 @@ TEST_F(ResumeTest, ANewDatabaseBeginsAboveTheRevisionsOfTheOneBefore) {
   EXPECT_EQ(resumed.reason(), "Expired");
 }
 
-TEST_F(ResumeTest, AWatchFromTheFutureIsRefused) {
+TEST_F(ResumeTest, WatchFromAFutureRevisionIsRefused) {
   const std::string later = std::to_string(std::stoll(Revision()) + 1000);
   const Answer refused = Get(std::string(kMaps) + "?watch=true&resourceVersion=" + later);
   EXPECT_EQ(refused.status, 504) << refused.text;
   EXPECT_THAT(refused.message(), HasSubstr("Too large resource version"));
 }
 
-TEST_F(ResumeTest, ABackupOfTheRunningServerServesAndRefusesItsOldRevisions) {
+TEST_F(ResumeTest, RestoredBackupServesAndRefusesOldRevisions) {
   Post(kMaps, ConfigMapJson("kept"));
   const Answer made = Send("POST", "/debug/berth/backup");
   ASSERT_EQ(made.status, 201) << made.text;
@@ -98,7 +98,7 @@ class FailingDiskTest : public ServerTest {
   FaultVfs vfs_;
 };
 
-TEST_F(FailingDiskTest, AFailedSyncEndsWritesAndReadinessAndNothingElse) {
+TEST_F(FailingDiskTest, FailedSyncEndsWritesAndReadinessOnly) {
   ASSERT_EQ(Post(kMaps, ConfigMapJson("before")).status, 201);
   EXPECT_EQ(Get("/readyz").status, 200);
   vfs_.FailSync(0, "-wal");

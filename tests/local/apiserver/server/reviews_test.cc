@@ -39,7 +39,7 @@ class ReviewsTest : public ServerTest {
   }
 };
 
-TEST_F(ReviewsTest, AnswersAreThoseOfTheServer) {
+TEST_F(ReviewsTest, AccessReviewsAgreeWithTheRightsOfTheUser) {
   const Json named{{"verbs", {"get"}},
                    {"apiGroups", {""}},
                    {"resources", {"configmaps"}},
@@ -87,7 +87,7 @@ TEST_F(ReviewsTest, AnswersAreThoseOfTheServer) {
   }
 }
 
-TEST_F(ReviewsTest, ALocalReviewIsAboutItsNamespace) {
+TEST_F(ReviewsTest, LocalReviewIsForItsNamespaceAlone) {
   const auto ask = [&](const std::string& namespace_name) {
     return Post(kLocalAccess,
                 {{"spec",
@@ -101,7 +101,7 @@ TEST_F(ReviewsTest, ALocalReviewIsAboutItsNamespace) {
   EXPECT_EQ(ask("").status, 400);
 }
 
-TEST_F(ReviewsTest, RulesAreListed) {
+TEST_F(ReviewsTest, RulesReviewListsTheRightsOfTheUser) {
   Give("jane", {{{"verbs", {"get"}},
                  {"apiGroups", {""}},
                  {"resources", {"pods"}},
@@ -121,7 +121,7 @@ TEST_F(ReviewsTest, RulesAreListed) {
               HasSubstr(R"({"apiGroups":["*"],"resources":["*"],"verbs":["*"]})"));
 }
 
-TEST_F(ReviewsTest, ActingAsAnotherHasTheRightsOfTheOther) {
+TEST_F(ReviewsTest, ImpersonatedRequestHasTheRightsOfTheImpersonatedUser) {
   const net::Headers full{{"Impersonate-User", "jane"},
                           {"Impersonate-Group", "team-a"},
                           {"impersonate-group", "team-b"},
@@ -146,7 +146,7 @@ TEST_F(ReviewsTest, ActingAsAnotherHasTheRightsOfTheOther) {
 
 // A rule for one user names that user alone; groups, uids and extra values need rights of their
 // own.
-TEST_F(ReviewsTest, ActingAsAnotherIsARight) {
+TEST_F(ReviewsTest, ImpersonationNeedsTheRightToImpersonate) {
   Give("helper", {{{"verbs", {"impersonate"}},
                    {"apiGroups", {""}},
                    {"resources", {"users"}},

@@ -85,7 +85,7 @@ TEST_F(StoredKindsTest, AFlowSchemaIsValidatedAndDefaulted) {
   EXPECT_EQ(Get(path + "/k3").json["spec"]["matchingPrecedence"], 1000);
 }
 
-TEST_F(StoredKindsTest, PriorityLevelConfigurations) {
+TEST_F(StoredKindsTest, PriorityLevelConfigurationsAreValidated) {
   const std::string path = Path("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations");
   const MistakeRow rows[] = {
       {"spec: {type: Limited}",
@@ -103,7 +103,7 @@ TEST_F(StoredKindsTest, PriorityLevelConfigurations) {
 }
 
 // What servers of extensions read at their start.
-TEST_F(StoredKindsTest, TheAuthorityOfClientsIsThereForServersOfExtensions) {
+TEST_F(StoredKindsTest, ClientAuthoritiesArePublishedForExtensions) {
   const std::string name = "/extension-apiserver-authentication";
   const Json map = Get("/api/v1/namespaces/kube-system/configmaps" + name).json;
   EXPECT_TRUE(map["data"]["client-ca-file"].is_string()) << map;
@@ -198,7 +198,7 @@ TEST_F(StoredKindsTest, AnAutoscalerIsValidatedDefaultedAndShownInATable) {
   EXPECT_EQ(cells[3], "1");
 }
 
-TEST_F(StoredKindsTest, ClassesOfStorage) {
+TEST_F(StoredKindsTest, StorageClassesAreValidatedDefaultedAndImmutable) {
   const std::string path = Path("storage.k8s.io", "storageclasses");
   EXPECT_EQ(Outcome(path, "provisioner: ''"), "provisioner: Required value");
   EXPECT_EQ(Outcome(path, "{provisioner: a.io/b, reclaimPolicy: Keep}"),
@@ -216,7 +216,7 @@ TEST_F(StoredKindsTest, ClassesOfStorage) {
   EXPECT_EQ(Outcome(attributes, "{driverName: a.io, parameters: {a: b}}"), "201");
 }
 
-TEST_F(StoredKindsTest, DriversOfStorage) {
+TEST_F(StoredKindsTest, StorageDriversAreValidatedAndDefaulted) {
   const std::string drivers = Path("storage.k8s.io", "csidrivers");
   EXPECT_EQ(Outcome(drivers, "spec: {tokenRequests: [{audience: a, expirationSeconds: 1}]}"),
             "spec.tokenRequests[0].expirationSeconds: Invalid value: 1: may not specify a duration "
@@ -254,7 +254,7 @@ TEST_F(StoredKindsTest, ARuntimeClassHasARequiredImmutableHandler) {
   EXPECT_EQ(Cells(path)[1], "runc");
 }
 
-TEST_F(StoredKindsTest, VolumesAndClaims) {
+TEST_F(StoredKindsTest, VolumesAndClaimsAreValidated) {
   constexpr const char* kVolumes = "/api/v1/persistentvolumes";
   EXPECT_EQ(Outcome(kVolumes, "spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}}"),
             "spec: Required value: must specify a volume type");

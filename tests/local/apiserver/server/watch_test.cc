@@ -17,7 +17,7 @@ std::string Shown(const Json& event) {
          event["object"]["metadata"].value("name", std::string());
 }
 
-TEST_F(WatchTest, ChangesAfterARevision) {
+TEST_F(WatchTest, WatchReportsChangesAfterARevision) {
   const auto watch = Watch(std::string(kMaps) + "?watch=true&resourceVersion=" + Revision());
   const Json created = Post(kMaps, ConfigMapJson("a", {{"k", "1"}})).json;
   Put(std::string(kMaps) + "/a", ConfigMapJson("a", {{"k", "2"}}));
@@ -35,7 +35,7 @@ TEST_F(WatchTest, ChangesAfterARevision) {
             std::stol(before["metadata"]["resourceVersion"].get<std::string>()));
 }
 
-TEST_F(WatchTest, WithoutARevisionTheStateComesFirst) {
+TEST_F(WatchTest, WatchWithoutARevisionBeginsWithTheState) {
   Post(kMaps, ConfigMapJson("a"));
   const auto watch = Watch(std::string(kMaps) + "?watch=true");
   EXPECT_EQ(Shown(watch->Next()), "ADDED a");
@@ -44,7 +44,7 @@ TEST_F(WatchTest, WithoutARevisionTheStateComesFirst) {
   EXPECT_EQ(Shown(watch->Next()), "ADDED b");
 }
 
-TEST_F(WatchTest, InitialEventsEndWithTheirBookmark) {
+TEST_F(WatchTest, InitialEventsEndWithABookmark) {
   const auto watch = Watch(std::string(kMaps) +
                            "?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
                            "&allowWatchBookmarks=true");
@@ -58,7 +58,7 @@ TEST_F(WatchTest, InitialEventsEndWithTheirBookmark) {
   EXPECT_EQ(Get(std::string(kMaps) + "?sendInitialEvents=true").status, 422);
 }
 
-TEST_F(WatchTest, SelectorsTurnChangesIntoArrivalsAndDepartures) {
+TEST_F(WatchTest, SelectorWatchReportsArrivalsAndDeparturesOfObjects) {
   const auto watch =
       Watch(std::string(kMaps) + "?watch=true&labelSelector=on%3D1&resourceVersion=" + Revision());
   Json object = ConfigMapJson("a");
@@ -77,7 +77,7 @@ TEST_F(WatchTest, SelectorsTurnChangesIntoArrivalsAndDepartures) {
   EXPECT_EQ(gone["object"]["metadata"]["resourceVersion"], left["metadata"]["resourceVersion"]);
 }
 
-TEST_F(WatchTest, OneObjectByItsName) {
+TEST_F(WatchTest, WatchOfOneNameReportsThatObjectAlone) {
   const auto watch =
       Watch(std::string(kMaps) +
             "?watch=true&fieldSelector=metadata.name%3Db&resourceVersion=" + Revision());
@@ -87,7 +87,7 @@ TEST_F(WatchTest, OneObjectByItsName) {
 }
 
 // Changes of leases are not logged on disk: after a restart no watch can resume from before it.
-TEST_F(WatchTest, AnExpiredRevisionIs410) {
+TEST_F(WatchTest, ExpiredRevisionIsRefusedWith410) {
   constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/leases?watch=true&resourceVersion=";
   StartServer({});
   const Answer expired = Get(std::string(kLeases) + "1");
@@ -97,7 +97,7 @@ TEST_F(WatchTest, AnExpiredRevisionIs410) {
   EXPECT_EQ(Get(std::string(kLeases) + "abc").status, 400);
 }
 
-TEST_F(WatchTest, TheTimeoutEndsItProperlyWithABookmark) {
+TEST_F(WatchTest, WatchEndsAtItsTimeoutAfterABookmark) {
   const auto watch = Watch(std::string(kMaps) +
                            "?watch=true&timeoutSeconds=1&allowWatchBookmarks=true&"
                            "resourceVersion=" +
@@ -106,7 +106,7 @@ TEST_F(WatchTest, TheTimeoutEndsItProperlyWithABookmark) {
   EXPECT_TRUE(watch->WaitForEnd());
 }
 
-TEST_F(WatchTest, TablesAreWatchedToo) {
+TEST_F(WatchTest, ListIsReturnedAsATable) {
   net::Headers table{{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}};
   const Answer list = Get(kMaps, table);
   EXPECT_EQ(list.json["kind"], "Table");
@@ -115,7 +115,7 @@ TEST_F(WatchTest, TablesAreWatchedToo) {
   EXPECT_EQ(list.json["rows"][0]["object"]["kind"], "PartialObjectMetadata");
 }
 
-TEST_F(WatchTest, AWatchGoesOnAcrossARestartOfTheServer) {
+TEST_F(WatchTest, WatchResumesAfterARestartOfTheServer) {
   const std::string revision = Revision();
   Post(kMaps, ConfigMapJson("a"));
   Delete(std::string(kMaps) + "/a");

@@ -45,11 +45,11 @@ class WebhookMetricsTest : public WebhookTest {
   }
 };
 
-TEST_F(WebhookMetricsTest, ThereAreNoneWithoutCalls) {
+TEST_F(WebhookMetricsTest, NoSeriesExistWithoutCalls) {
   EXPECT_THAT(Metrics(), Not(HasSubstr("apiserver_admission_webhook")));
 }
 
-TEST_F(WebhookMetricsTest, AnAllowedWrite) {
+TEST_F(WebhookMetricsTest, AllowedWriteIsCountedWithItsDuration) {
   Serve([](const Json& review) { return Answered(review, {{"allowed", true}}); });
   Register(kMutating, Hook("configmaps"));
   EXPECT_EQ(Post(kMaps, ConfigMapJson("a")).status, 201);
@@ -67,7 +67,7 @@ TEST_F(WebhookMetricsTest, AnAllowedWrite) {
   EXPECT_THAT(metrics, Not(HasSubstr("webhook_fail_open_count")));
 }
 
-TEST_F(WebhookMetricsTest, ARejectionIsCountedWithItsCode) {
+TEST_F(WebhookMetricsTest, RejectionIsCountedWithItsCode) {
   Serve([](const Json& review) {
     return Answered(review, {{"allowed", false}, {"status", {{"code", 403}}}});
   });
@@ -78,7 +78,7 @@ TEST_F(WebhookMetricsTest, ARejectionIsCountedWithItsCode) {
   EXPECT_THAT(metrics, HasSubstr(Rejections("no_error", "403", "validating")));
 }
 
-TEST_F(WebhookMetricsTest, AnAnswerThatIsNoReview) {
+TEST_F(WebhookMetricsTest, InvalidReviewIsCountedAsACallingError) {
   Serve([](const Json&) { return Json::object(); });
   Register(kValidating, Hook("configmaps"));
   EXPECT_EQ(Post(kMaps, ConfigMapJson("a")).status, 500);
@@ -87,7 +87,7 @@ TEST_F(WebhookMetricsTest, AnAnswerThatIsNoReview) {
   EXPECT_THAT(metrics, HasSubstr(Rejections("calling_webhook_error", "503", "validating")));
 }
 
-TEST_F(WebhookMetricsTest, AnHttpErrorThatIsPassedOver) {
+TEST_F(WebhookMetricsTest, IgnoredHttpErrorIsCountedAsFailOpen) {
   Serve([](const Json&) { return Json(); }, 502);
   Json hook = Hook("configmaps");
   hook["failurePolicy"] = "Ignore";
@@ -100,7 +100,7 @@ TEST_F(WebhookMetricsTest, AnHttpErrorThatIsPassedOver) {
   EXPECT_THAT(metrics, Not(HasSubstr("webhook_rejection_count")));
 }
 
-TEST_F(WebhookMetricsTest, APatchThatDoesNotFit) {
+TEST_F(WebhookMetricsTest, InapplicablePatchIsCountedAsAnError) {
   Serve([](const Json& review) {
     const Json patch = Json::array({{{"op", "remove"}, {"path", "/data/none"}}});
     return Answered(
@@ -114,7 +114,7 @@ TEST_F(WebhookMetricsTest, APatchThatDoesNotFit) {
   EXPECT_THAT(metrics, HasSubstr(Rejections("apiserver_internal_error", "0", "admit")));
 }
 
-TEST_F(WebhookMetricsTest, AWebhookThatIsNotCalledIsNotCounted) {
+TEST_F(WebhookMetricsTest, WebhookThatIsNotCalledIsNotCounted) {
   Serve([](const Json& review) { return Answered(review, {{"allowed", true}}); });
   Json hook = Hook("configmaps");
   hook["matchConditions"] =

@@ -41,7 +41,7 @@ class WebhookOrderTest : public WebhookTest {
   std::vector<std::string> called_;
 };
 
-TEST_F(WebhookOrderTest, ConfigurationsFollowTheirNames) {
+TEST_F(WebhookOrderTest, WebhooksAreCalledInTheOrderOfTheirConfigurationNames) {
   ServeList();
   RegisterAs("z", "third", "Never");
   RegisterAs("a", "first", "Never");
@@ -52,7 +52,7 @@ TEST_F(WebhookOrderTest, ConfigurationsFollowTheirNames) {
   EXPECT_THAT(called_, ElementsAre("first", "second", "third"));
 }
 
-TEST_F(WebhookOrderTest, ALaterChangeCallsThoseThatAskForItAgain) {
+TEST_F(WebhookOrderTest, LaterChangeReinvokesWebhooksWithIfNeeded) {
   ServeList();
   RegisterAs("a", "asks", "IfNeeded");
   RegisterAs("b", "once", "Never");
@@ -62,7 +62,7 @@ TEST_F(WebhookOrderTest, ALaterChangeCallsThoseThatAskForItAgain) {
   EXPECT_THAT(called_, ElementsAre("asks", "once", "asks"));
 }
 
-TEST_F(WebhookOrderTest, WithoutALaterChangeNobodyIsCalledAgain) {
+TEST_F(WebhookOrderTest, NoWebhookIsReinvokedWithoutALaterChange) {
   ServeList();
   RegisterAs("a", "asks", "IfNeeded");
   RegisterAs("b", "idle", "Never");

@@ -49,7 +49,7 @@ TEST_F(WebhookTest, AMutatingWebhookPatchesTheObject) {
                   {"extra", {{"project", {"x"}}}}}));
 }
 
-TEST_F(WebhookTest, ExecAndAttachAreAskedFor) {
+TEST_F(WebhookTest, ExecAndAttachAreReviewed) {
   server_->SetPodStreams(std::make_shared<NoStreams>());
   ASSERT_EQ(Post("/api/v1/namespaces/default/pods",
                  {{"metadata", {{"name", "p"}}},
@@ -82,7 +82,7 @@ TEST_F(WebhookTest, ExecAndAttachAreAskedFor) {
 }
 
 // The time of the request is over when the first webhook has answered.
-TEST_F(WebhookTest, AWriteWhoseTimeIsOverIsGivenUp) {
+TEST_F(WebhookTest, WriteIsAbandonedAfterItsTimeout) {
   constexpr auto kPatience = std::chrono::milliseconds(50);
   Serve([kPatience](const Json& review) {
     const auto end = std::chrono::steady_clock::now() + kPatience;
@@ -102,7 +102,7 @@ TEST_F(WebhookTest, AWriteWhoseTimeIsOverIsGivenUp) {
   EXPECT_EQ(Post(kMaps, ConfigMapJson("patient")).status, 201);
 }
 
-TEST_F(WebhookTest, ARefusalIsPassedOn) {
+TEST_F(WebhookTest, RefusalOfAWebhookIsReturned) {
   Serve([](const Json& review) {
     return Answered(
         review,
@@ -117,7 +117,7 @@ TEST_F(WebhookTest, ARefusalIsPassedOn) {
   EXPECT_EQ(Get(std::string(kMaps) + "/a").status, 404);
 }
 
-TEST_F(WebhookTest, ARefusalWithoutWordsIs400) {
+TEST_F(WebhookTest, RefusalWithoutAMessageIs400) {
   Serve([](const Json& review) { return Answered(review, {{"allowed", false}}); });
   Register(kValidating, Hook("configmaps"));
   const Answer refused = Post(kMaps, ConfigMapJson("a"));
@@ -146,7 +146,7 @@ constexpr const char* kServices = "/api/v1/namespaces/default/services";
 
 Json ServiceJson(const Json& spec) { return {{"metadata", {{"name", "hook"}}}, {"spec", spec}}; }
 
-TEST_F(WebhookTest, TheAddressOfAServiceLeadsToTheWebhook) {
+TEST_F(WebhookTest, WebhookIsReachedByTheAddressOfItsService) {
   Json service = Post(kServices, ServiceJson({{"ports", {{{"port", 443}}}}})).json;
   const std::string address = service["spec"]["clusterIP"];
   ServeAt(address, [](const Json& review) { return Answered(review, {{"allowed", true}}); });
@@ -163,7 +163,7 @@ TEST_F(WebhookTest, TheAddressOfAServiceLeadsToTheWebhook) {
   EXPECT_THAT(failed.message(), HasSubstr("service \"hook\" not found"));
 }
 
-TEST_F(WebhookTest, TheNameOfAServiceLeadsToTheWebhook) {
+TEST_F(WebhookTest, WebhookIsReachedByTheNameOfItsService) {
   ServeAt("127.0.0.1", [](const Json& review) { return Answered(review, {{"allowed", true}}); });
   const Answer service =
       Post(kServices, ServiceJson({{"type", "ExternalName"}, {"externalName", "localhost"}}));
@@ -176,7 +176,7 @@ TEST_F(WebhookTest, TheNameOfAServiceLeadsToTheWebhook) {
   EXPECT_EQ(calls_, 1);
 }
 
-TEST_F(WebhookTest, AServiceWithoutTheAddressIsAFailure) {
+TEST_F(WebhookTest, MissingServiceOrPortIsAFailure) {
   Register(kValidating, Hook("configmaps"));
   const auto why = [this] {
     const std::string message = Post(kMaps, ConfigMapJson("a")).message();
@@ -192,7 +192,7 @@ TEST_F(WebhookTest, AServiceWithoutTheAddressIsAFailure) {
   EXPECT_EQ(why(), "cannot route to service with ClusterIP \"None\"");
 }
 
-TEST_F(WebhookTest, AConditionAsksForRights) {
+TEST_F(WebhookTest, MatchConditionMayCheckRights) {
   Serve([](const Json& review) { return Answered(review, {{"allowed", true}}); });
   Json hook = Hook("configmaps");
   hook["matchConditions"] =
@@ -232,7 +232,7 @@ TEST_F(WebhookTest, AConditionAsksForRights) {
   EXPECT_EQ(calls_, 1);
 }
 
-TEST_F(WebhookTest, AnAnswerToAnotherQuestionIsAFailure) {
+TEST_F(WebhookTest, AnswerWithAnotherUidIsAFailure) {
   Serve([](const Json&) {
     return Json{{"apiVersion", "admission.k8s.io/v1"},
                 {"kind", "AdmissionReview"},
@@ -245,7 +245,7 @@ TEST_F(WebhookTest, AnAnswerToAnotherQuestionIsAFailure) {
               HasSubstr("received invalid webhook response: expected response.uid="));
 }
 
-TEST_F(WebhookTest, SelectorsKeepOthersOut) {
+TEST_F(WebhookTest, SelectorsLimitTheReviewedObjects) {
   Serve([](const Json& review) { return Answered(review, {{"allowed", false}}); });
   Json hook = Hook("configmaps");
   hook["objectSelector"] = {{"matchLabels", {{"guarded", "yes"}}}};
@@ -274,7 +274,7 @@ TEST_F(WebhookTest, BadConfigurationsAreRefused) {
       422);
 }
 
-TEST_F(WebhookTest, MatchConditionsSayWhatIsCalled) {
+TEST_F(WebhookTest, MatchConditionsDecideWhichWebhooksAreCalled) {
   Serve([](const Json& review) { return Answered(review, {{"allowed", true}}); });
   struct Row {
     std::vector<std::string> expressions;
@@ -311,7 +311,7 @@ TEST_F(WebhookTest, MatchConditionsSayWhatIsCalled) {
   }
 }
 
-TEST_F(WebhookTest, AConditionThatFailsIsNamed) {
+TEST_F(WebhookTest, FailedMatchConditionIsNamed) {
   Json hook = Hook("configmaps");
   hook["matchConditions"] =
       Json::array({{{"name", "c"}, {"expression", "object.data.missing == 'x'"}}});
@@ -386,7 +386,7 @@ Json ConvertedCrd(const Json& client_config) {
   return crd;
 }
 
-TEST_F(WebhookTest, AConversionWebhookIsFoundByItsService) {
+TEST_F(WebhookTest, ConversionWebhookIsReachedByItsService) {
   Json service = Post(kServices, ServiceJson({{"ports", {{{"port", 443}}}}})).json;
   ServeAt(service["spec"]["clusterIP"], ConvertWidgets);
   service["spec"]["ports"][0]["port"] = hook_->port();

@@ -31,7 +31,7 @@ class BackupTest : public ::testing::Test {
   const std::string copy_ = folder_.File("copy.db");
 };
 
-TEST_F(BackupTest, TakenWhileOthersWriteItIsThePastOfOneRevision) {
+TEST_F(BackupTest, BackupDuringWritesHasTheStateOfOneRevision) {
   auto store = Open(live_);
   ASSERT_TRUE(store->Commit({CreateMap("first")}));
   std::atomic<bool> stop{false};
@@ -55,7 +55,7 @@ TEST_F(BackupTest, TakenWhileOthersWriteItIsThePastOfOneRevision) {
   }
 }
 
-TEST_F(BackupTest, WhatIsMadeOfItBeginsAboveWhatClientsMayHaveSeen) {
+TEST_F(BackupTest, RestoredStoreBeginsAboveRevisionsThatClientsSaw) {
   auto store = Open(live_, 1'000);
   ASSERT_TRUE(store->Commit({CreateMap("a")}));
   ASSERT_TRUE(WriteBackup(store->cache(), copy_));
@@ -74,7 +74,7 @@ TEST_F(BackupTest, WhatIsMadeOfItBeginsAboveWhatClientsMayHaveSeen) {
             WatchCache::Changes::State::kOk);
 }
 
-TEST_F(BackupTest, ItIsOneFileAndReplacesTheOneBefore) {
+TEST_F(BackupTest, BackupIsOneFileAndReplacesTheLast) {
   auto store = Open(live_);
   ASSERT_TRUE(store->Commit({CreateMap("a")}));
   ASSERT_TRUE(WriteBackup(store->cache(), copy_));
@@ -89,7 +89,7 @@ TEST_F(BackupTest, ItIsOneFileAndReplacesTheOneBefore) {
   EXPECT_EQ(copy->cache().List("configmaps", "").objects.size(), 2U);
 }
 
-TEST_F(BackupTest, AFolderThatIsNotThereIsNamed) {
+TEST_F(BackupTest, MissingFolderIsNamed) {
   auto failed = WriteBackup(WatchCache({}), "/proc/nowhere/copy.db");
   ASSERT_FALSE(failed);
   EXPECT_THAT(failed.error().message, ::testing::HasSubstr("/proc/nowhere"));

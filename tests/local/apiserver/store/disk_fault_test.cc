@@ -93,7 +93,7 @@ struct FailedWrites {
 class PowerFailureTest : public DiskFaultTest,
                          public ::testing::WithParamInterface<FailedWrites> {};
 
-TEST_P(PowerFailureTest, TakesNothingThatWasAcknowledged) {
+TEST_P(PowerFailureTest, PowerFailureLosesNoAcknowledgedWrite) {
   std::uint64_t seed = GetParam().seed;
   for (int nth = GetParam().first; nth < GetParam().end; nth += GetParam().step) {
     EXPECT_EQ(LostAt(nth, seed++, false), 0U) << "write " << nth;
@@ -109,13 +109,13 @@ INSTANTIATE_TEST_SUITE_P(Writes, PowerFailureTest,
                          [](const auto& row) { return "From" + std::to_string(row.param.first); });
 
 // The tests above detect a database that does not sync (synchronous=OFF, a lying disk).
-TEST_F(DiskFaultTest, WithoutSyncsAPowerFailureTakesAcknowledgedWrites) {
+TEST_F(DiskFaultTest, PowerFailureWithoutSyncsLosesAcknowledgedWrites) {
   std::size_t lost = 0;
   for (std::uint64_t seed = 0; seed < 5; ++seed) lost += LostAt(100, seed, true);
   EXPECT_GT(lost, 0U);
 }
 
-TEST_F(DiskFaultTest, AWriteWithoutSpaceHasNotHappenedAndTheNextOnesDo) {
+TEST_F(DiskFaultTest, WriteWithoutSpaceFailsAndLaterWritesSucceed) {
   int struck = 0;
   for (const auto fault : {FaultVfs::WriteFault::kNoSpace, FaultVfs::WriteFault::kShort}) {
     for (int nth = 0; nth < 12; ++nth) {
@@ -146,7 +146,7 @@ TEST_F(DiskFaultTest, AWriteWithoutSpaceHasNotHappenedAndTheNextOnesDo) {
   EXPECT_GE(struck, 12);
 }
 
-TEST_F(DiskFaultTest, AfterAnErrorOfTheDiskNothingIsWrittenAndReadsGoOn) {
+TEST_F(DiskFaultTest, DiskErrorStopsWritesAndKeepsReads) {
   for (const auto fault : {FaultVfs::WriteFault::kError, FaultVfs::WriteFault::kFalseError}) {
     const TempFolder folder;
     StoreOptions options;
@@ -172,7 +172,7 @@ TEST_F(DiskFaultTest, AfterAnErrorOfTheDiskNothingIsWrittenAndReadsGoOn) {
   }
 }
 
-TEST_F(DiskFaultTest, AfterAFailedSyncNothingIsWritten) {
+TEST_F(DiskFaultTest, FailedSyncStopsWrites) {
   std::set<std::string> acknowledged;
   {
     auto store = Open();
@@ -190,7 +190,7 @@ TEST_F(DiskFaultTest, AfterAFailedSyncNothingIsWritten) {
   EXPECT_EQ(Names(*store), acknowledged);
 }
 
-TEST_F(DiskFaultTest, ASyncThatFailsWhileTheLogIsFoldedStopsWritesToo) {
+TEST_F(DiskFaultTest, FailedSyncOfACheckpointStopsWrites) {
   std::set<std::string> acknowledged;
   {
     auto store = Open();

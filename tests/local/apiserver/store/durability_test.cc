@@ -76,7 +76,7 @@ std::set<std::string> KillAfterLines(const std::string& path, const std::string&
   return names;
 }
 
-TEST(DurabilityTest, NothingAcknowledgedIsLostByKillNine) {
+TEST(DurabilityTest, KillNineLosesNoAcknowledgedWrite) {
   const TempFolder folder;
   const std::string path = folder.File("state.db");
   std::set<std::string> acknowledged;
@@ -130,12 +130,12 @@ TEST_F(RefusalTest, ANewerSchemaIsRefused) {
   EXPECT_THAT(OpenError(), HasSubstr("has schema version 7, this program knows versions up to 2"));
 }
 
-TEST_F(RefusalTest, AnotherProgramsDatabase) {
+TEST_F(RefusalTest, DatabaseOfAnotherProgramIsRefused) {
   Run("CREATE TABLE cats(name)");
   EXPECT_THAT(OpenError(), HasSubstr("is a database of another program"));
 }
 
-TEST_F(RefusalTest, NotADatabase) {
+TEST_F(RefusalTest, FileThatIsNoDatabaseIsRefused) {
   std::ofstream(path_) << std::string(8192, 'z');
   EXPECT_THAT(OpenError(), HasSubstr("file is not a database"));
 }
@@ -151,14 +151,14 @@ TEST_F(RefusalTest, ADamagedFileIsRefusedWithItsPath) {
   EXPECT_THAT(OpenError(), HasSubstr(path_));
 }
 
-TEST_F(RefusalTest, FolderThatCannotBeMade) {
+TEST_F(RefusalTest, FolderThatCannotBeCreatedIsRefused) {
   std::ofstream(folder_.File("file")) << "x";
   path_ = folder_.File("file") + "/sub/state.db";
   EXPECT_THAT(OpenError(), HasSubstr("choose another data directory"));
 }
 
 // A limit on the size of files stands for a disk that fills up.
-TEST_F(RefusalTest, AFullDiskFailsTheWriteAndNothingElse) {
+TEST_F(RefusalTest, FullDiskFailsOnlyTheWrite) {
   StoreOptions options;
   options.path = path_;
   auto store = Store::Open(options);

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(FileLockTest, TheSecondIsToldWhoHasIt) {
+TEST(FileLockTest, ErrorNamesTheHolderOfTheLock) {
   const TempFolder folder;
   const std::string path = folder.File("lock");
   {
@@ -44,7 +44,7 @@ TEST(FileLockTest, TheSecondIsToldWhoHasIt) {
   ::_exit(0);
 }
 
-TEST(FileLockTest, AChildThatIsStillEndingIsWaitedFor) {
+TEST(FileLockTest, LockWaitsForAChildThatIsStillEnding) {
   const TempFolder folder;
   const std::string path = folder.File("lock");
   int gate[2] = {};

@@ -57,7 +57,7 @@ class StoreTest : public ::testing::TestWithParam<bool> {
   std::unique_ptr<Store> store_;
 };
 
-TEST_P(StoreTest, CreateUpdateDeleteCountRevisions) {
+TEST_P(StoreTest, EachWriteIncreasesTheRevision) {
   const StoredPtr created = CommitOne(Create("a", "1"));
   EXPECT_EQ(created->revision(), 2);
   EXPECT_EQ((*created->json())["metadata"]["resourceVersion"], "2");
@@ -90,7 +90,7 @@ TEST_P(StoreTest, PreconditionsNameTheConflict) {
   EXPECT_EQ(store_->cache().revision(), created->revision());
 }
 
-TEST_P(StoreTest, ASubmittedWriteTellsOnceItHasHappened) {
+TEST_P(StoreTest, SubmittedWriteCallsBackOnceItIsDone) {
   auto submitted = store_->Submit({Create("a", "1")});
   ASSERT_TRUE(submitted);
   EXPECT_EQ(ValueOf(submitted->objects.front()), "1");
@@ -156,7 +156,7 @@ TEST_P(StoreTest, ListenersSeeEventsInOrderAfterTheCache) {
   EXPECT_THAT(seen, ElementsAre("2", "3"));
 }
 
-TEST_P(StoreTest, AnAnswerThatThrowsHoldsUpNoOtherWrite) {
+TEST_P(StoreTest, ThrowingCallbackBlocksNoOtherWrite) {
   if (!GetParam()) return;  // in memory a write ends inside Submit
   std::promise<void> busy;
   std::promise<void> gate;
@@ -265,7 +265,7 @@ TEST_F(StoreOnDiskTest, TheLogIsBoundedAndOldPositionsExpire) {
 
 // A selector watch that resumes must see that an object has left its selection, also if the log
 // lacks the change before the resumed one.
-TEST_F(StoreOnDiskTest, AReplayedChangeKnowsTheStateThatItReplaced) {
+TEST_F(StoreOnDiskTest, ReplayedChangeHasItsPreviousState) {
   StoreOptions options;
   options.keep_log_rows = 0;
   {
@@ -303,7 +303,7 @@ TEST_F(StoreOnDiskTest, AReplayedChangeKnowsTheStateThatItReplaced) {
   EXPECT_EQ(changes.events[1]->previous->revision(), changes.events[0]->revision);
 }
 
-TEST_F(StoreOnDiskTest, ANewDatabaseBeginsWhereItIsTold) {
+TEST_F(StoreOnDiskTest, NewDatabaseBeginsAtTheGivenRevision) {
   StoreOptions options;
   options.first_revision = 5'000'000;
   {
@@ -317,7 +317,7 @@ TEST_F(StoreOnDiskTest, ANewDatabaseBeginsWhereItIsTold) {
   EXPECT_EQ(store->Commit({Create("b", "1")})->front()->revision(), 5'000'002);
 }
 
-TEST_F(StoreOnDiskTest, YoungChangesAreKeptBeyondTheUsualNumber) {
+TEST_F(StoreOnDiskTest, RecentChangesAreKeptBeyondTheLimitOfRows) {
   StoreOptions options;
   options.keep_log_rows = 100;
   options.window.max_events = 100;
@@ -332,7 +332,7 @@ TEST_F(StoreOnDiskTest, YoungChangesAreKeptBeyondTheUsualNumber) {
   EXPECT_EQ(store->cache().EventsAfter("configmaps", 2, 1).state, WatchCache::Changes::State::kOk);
 }
 
-TEST_F(StoreOnDiskTest, UnloggedResourcesAreKeptButNotReplayed) {
+TEST_F(StoreOnDiskTest, UnloggedResourcesAreStoredButNotReplayed) {
   const ObjectKey lease{"leases.coordination.k8s.io", "default", "l"};
   Json object = ConfigMap("l", "1");
   {
@@ -348,7 +348,7 @@ TEST_F(StoreOnDiskTest, UnloggedResourcesAreKeptButNotReplayed) {
             WatchCache::Changes::State::kExpired);
 }
 
-TEST_F(StoreOnDiskTest, OneProcessAtATime) {
+TEST_F(StoreOnDiskTest, SecondProcessIsRefused) {
   auto store = Open();
   StoreOptions options;
   options.path = folder_.File("state.db");

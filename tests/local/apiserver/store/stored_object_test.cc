@@ -7,7 +7,7 @@ namespace berth::local {
 namespace {
 
 // A new database begins at a revision of 16 digits.
-TEST(StoredObjectTest, TheTextHasNoRoomToGrow) {
+TEST(StoredObjectTest, TextHasNoUnusedCapacity) {
   for (std::int64_t revision = 1; revision > 0 && revision < INT64_MAX / 10; revision *= 10) {
     for (const std::size_t filler : {0U, 40U, 1500U, 5000U}) {
       const StoredObject object(

@@ -35,7 +35,7 @@ TEST(WatchCacheTest, PositionsAreExclusive) {
   EXPECT_EQ(cache.EventsAfter("pods", 2, 10).through, 4);
 }
 
-TEST(WatchCacheTest, ACutBatchSaysHowFarItGot) {
+TEST(WatchCacheTest, CutBatchReportsItsLastRevision) {
   WatchCache cache({});
   cache.Publish({Added("pods", "a", 2), Added("pods", "b", 3), Added("pods", "c", 4)});
   const auto changes = cache.EventsAfter("pods", 1, 2);
@@ -103,7 +103,7 @@ TEST(WatchCacheTest, ListsShowEarlierRevisions) {
   EXPECT_EQ(list(2, "", 0), "a@2");
 }
 
-TEST(WatchCacheTest, AnUnknownEarlierStateExpires) {
+TEST(WatchCacheTest, ListAtAnUnknownRevisionExpires) {
   WatchCache cache({});
   auto changed = std::make_shared<StoreEvent>(*Added("pods", "a", 3));
   changed->type = WatchEvent::Type::kModified;
@@ -118,7 +118,7 @@ EventPtr AddedAt(const std::string& name, std::int64_t revision, std::chrono::se
   return event;
 }
 
-TEST(WatchCacheTest, YoungChangesStayUntilThereAreFarTooMany) {
+TEST(WatchCacheTest, RecentChangesStayUntilTheHardLimit) {
   WatchCache cache({.max_events = 2, .keep_for = std::chrono::seconds(75)});
   for (std::int64_t r = 2; r < 12; ++r) {
     cache.Publish({AddedAt("p" + std::to_string(r), r, std::chrono::seconds(r))});

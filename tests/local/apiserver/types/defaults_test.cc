@@ -109,7 +109,7 @@ spec:
   EXPECT_EQ(pod["status"]["phase"], "Pending");
 }
 
-TEST(DefaultsTest, WebhooksCrdsAndOthers) {
+TEST(DefaultsTest, WebhooksAndCrdsGetTheirDefaults) {
   EXPECT_EQ(Defaulted("admissionregistration.k8s.io", "MutatingWebhookConfiguration",
                       "webhooks: [{name: a, clientConfig: {service: {name: s, namespace: n}}, "
                       "rules: [{resources: [jobs]}], sideEffects: None, "

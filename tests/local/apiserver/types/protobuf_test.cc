@@ -26,7 +26,7 @@ const TypeNode& TypeOf(const TypeTable& types, const Json& vector) {
   return *type;
 }
 
-TEST(ProtobufTest, MeansWhatItsJsonMeans) {
+TEST(ProtobufTest, ProtobufDecodesToItsJson) {
   const TypeTable types = TypeTable::Builtin();
   const std::vector<Json> vectors = ReadVectors("protobuf.jsonl");
   ASSERT_GE(vectors.size(), 60U);
@@ -44,7 +44,7 @@ TEST(ProtobufTest, MeansWhatItsJsonMeans) {
 }
 
 // NormalizeBuiltin must drop nothing that Go writes, except nulls.
-TEST(ProtobufTest, NormalizingKeepsWhatGoWrites) {
+TEST(ProtobufTest, NormalizingRemovesOnlyNulls) {
   const TypeTable types = TypeTable::Builtin();
   for (const Json& vector : ReadVectors("protobuf.jsonl")) {
     SCOPED_TRACE(vector["groupVersion"].dump() + vector["kind"].dump());
@@ -58,7 +58,7 @@ TEST(ProtobufTest, NormalizingKeepsWhatGoWrites) {
   }
 }
 
-TEST(ProtobufTest, RefusesWhatIsBroken) {
+TEST(ProtobufTest, RefusesBodiesWithoutPrefixOrKind) {
   const TypeTable types = TypeTable::Builtin();
   EXPECT_FALSE(IsProtobufBody("{}"));
   EXPECT_THAT(DecodeProtobuf(types, "{}").error().message, HasSubstr("expected prefix"));
@@ -68,7 +68,7 @@ TEST(ProtobufTest, RefusesWhatIsBroken) {
   EXPECT_TRUE(DecodeProtobuf(types, std::string("k8s\0", 4), "v1", "ConfigMap"));
 }
 
-TEST(ProtobufTest, ReplacesWhatIsNoText) {
+TEST(ProtobufTest, ReplacesBytesThatAreNotUtf8) {
   const TypeTable types = TypeTable::Builtin();
   // metadata {1: {1: name "a\xFF"}} of a ConfigMap.
   const std::string body = std::string("k8s\0", 4) + "\x12\x06\x0a\x04\x0a\x02" + "a\xff";
@@ -78,7 +78,7 @@ TEST(ProtobufTest, ReplacesWhatIsNoText) {
   EXPECT_NO_THROW((void)decoded->dump());
 }
 
-TEST(ProtobufTest, SurvivesCutAndBentBodies) {
+TEST(ProtobufTest, SurvivesTruncatedAndCorruptedBodies) {
   const TypeTable types = TypeTable::Builtin();
   std::uint32_t state = 12345;
   std::size_t refused = 0;

@@ -21,7 +21,7 @@ class TypeTableTest : public ::testing::Test {
   const TypeTable types_ = TypeTable::Builtin();
 };
 
-TEST_F(TypeTableTest, HasTheKindsThatAreServed) {
+TEST_F(TypeTableTest, HasTheServedKinds) {
   for (const TypeTable::Kind& kind : std::vector<TypeTable::Kind>{
            {"", "v1", "Pod"},
            {"", "v1", "Node"},
@@ -63,13 +63,13 @@ TEST_F(TypeTableTest, ListKeysOfApplyAndOfPatchDiffer) {
               ElementsAre("topologyKey", "whenUnsatisfiable"));
 }
 
-TEST_F(TypeTableTest, AtomicStructsAndMaps) {
+TEST_F(TypeTableTest, SelectorsAreAtomicAndLabelsAreNot) {
   EXPECT_TRUE(types_.FindType("meta/v1.LabelSelector")->atomic);
   EXPECT_TRUE(At("core/v1.PodSpec", "nodeSelector").type->atomic);
   EXPECT_FALSE(At("meta/v1.ObjectMeta", "labels").type->atomic);
 }
 
-TEST_F(TypeTableTest, InlineFieldsStandInTheParent) {
+TEST_F(TypeTableTest, InlineFieldsAreFieldsOfTheirParent) {
   EXPECT_NE(FindField(*types_.FindType("core/v1.Volume"), "emptyDir"), nullptr);
   EXPECT_NE(FindField(*types_.FindType("core/v1.Probe"), "httpGet"), nullptr);
   EXPECT_NE(FindField(*types_.FindType("core/v1.EphemeralContainer"), "image"), nullptr);
@@ -77,13 +77,13 @@ TEST_F(TypeTableTest, InlineFieldsStandInTheParent) {
   EXPECT_EQ(At("core/v1.Container", "image").proto_number, 2U);
 }
 
-TEST_F(TypeTableTest, SchemasContainThemselves) {
+TEST_F(TypeTableTest, SchemaTypeIsRecursive) {
   const TypeNode* schema = types_.FindType("apiextensions/v1.JSONSchemaProps");
   EXPECT_EQ(FindField(*schema, "properties")->type->element, schema);
   EXPECT_EQ(FindField(*schema, "items")->type->kind, TypeKind::kAny);
 }
 
-TEST(TypeTableLoadTest, SaysWhichLineIsWrong) {
+TEST(TypeTableLoadTest, ErrorNamesTheWrongLine) {
   const auto error = [](std::string_view text) { return TypeTable::Load(text).error().message; };
   EXPECT_EQ(error("type a.B\n x y s\n"), "type table: line 2: bad protobuf number");
   EXPECT_EQ(error("type a.B\n x 1 z\n"), "type table: line 2: unknown type z");

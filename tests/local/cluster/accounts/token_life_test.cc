@@ -104,7 +104,7 @@ class TokenLifeTest : public ::testing::Test {
   std::unique_ptr<Cluster> cluster_;
 };
 
-TEST_F(TokenLifeTest, TheTokenOfARunningPodIsReplacedBeforeItsEnd) {
+TEST_F(TokenLifeTest, TokenOfARunningPodIsReplacedBeforeItExpires) {
   CreatePod("p", 600);
   const std::string first = TokenOf("p");
   EXPECT_NEAR(static_cast<double>(EndOf(first) - Now()), 600, 5);

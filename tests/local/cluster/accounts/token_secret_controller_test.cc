@@ -35,7 +35,7 @@ class TokenSecretTest : public ::testing::Test {
   TokenSecretController secrets_{api_, cache_, executor_, clock_};
 };
 
-TEST_F(TokenSecretTest, ASecretGoesWithItsAccount) {
+TEST_F(TokenSecretTest, SecretIsDeletedWithItsAccount) {
   ASSERT_TRUE(api_.Delete(kServiceAccounts, "default", "robot", {}));
   Play();
   EXPECT_TRUE(Secret().is_null());

@@ -82,7 +82,7 @@ class CronControllerTest : public ::testing::Test {
   CronController cron_jobs_{api_, cache_, executor_, executor_, clock_};
 };
 
-TEST_F(CronControllerTest, StartsAtItsTimes) {
+TEST_F(CronControllerTest, StartsJobsAtItsTimes) {
   CreateCron(Json::object());
   executor_.RunFor(minutes(4));
   EXPECT_EQ(Times(), "");
@@ -100,7 +100,7 @@ TEST_F(CronControllerTest, StartsAtItsTimes) {
   EXPECT_TRUE(Cron()["status"].contains("lastSuccessfulTime"));
 }
 
-TEST_F(CronControllerTest, ForbidWaitsForTheRunningOne) {
+TEST_F(CronControllerTest, ForbidWaitsForTheRunningJob) {
   CreateCron({{"concurrencyPolicy", "Forbid"}});
   executor_.RunFor(minutes(11));
   EXPECT_EQ(Times(), "10:05");
@@ -108,14 +108,14 @@ TEST_F(CronControllerTest, ForbidWaitsForTheRunningOne) {
   EXPECT_EQ(Times(), "10:05 10:10");  // late, but not missed
 }
 
-TEST_F(CronControllerTest, ReplaceEndsTheRunningOne) {
+TEST_F(CronControllerTest, ReplaceEndsTheRunningJob) {
   CreateCron({{"concurrencyPolicy", "Replace"}});
   executor_.RunFor(minutes(11));
   EXPECT_EQ(Times(), "10:10");
   EXPECT_EQ(Cron()["status"]["active"].size(), 1U);
 }
 
-TEST_F(CronControllerTest, SuspensionMissesTimes) {
+TEST_F(CronControllerTest, SuspendedCronJobMissesTimesBeyondTheDeadline) {
   CreateCron({{"suspend", true}, {"startingDeadlineSeconds", 60}});
   executor_.RunFor(minutes(12));
   PatchCron({{"suspend", false}});
@@ -125,7 +125,7 @@ TEST_F(CronControllerTest, SuspensionMissesTimes) {
   EXPECT_EQ(Times(), "10:15");
 }
 
-TEST_F(CronControllerTest, OneStartMakesUpForAllThatWereMissed) {
+TEST_F(CronControllerTest, OneStartReplacesAllMissedStarts) {
   CreateCron({{"suspend", true}});
   executor_.RunFor(hours(3));
   PatchCron({{"suspend", false}});
@@ -133,7 +133,7 @@ TEST_F(CronControllerTest, OneStartMakesUpForAllThatWereMissed) {
   EXPECT_EQ(Times(), "13:00");
 }
 
-TEST_F(CronControllerTest, KeepsTheHistoryThatIsAskedFor) {
+TEST_F(CronControllerTest, KeepsJobsWithinTheHistoryLimits) {
   CreateCron({{"successfulJobsHistoryLimit", 2}, {"failedJobsHistoryLimit", 1}});
   for (const char* end : {"Complete", "Failed", "Complete", "Failed", "Complete"}) {
     executor_.RunFor(minutes(5));
@@ -142,7 +142,7 @@ TEST_F(CronControllerTest, KeepsTheHistoryThatIsAskedFor) {
   EXPECT_EQ(Times(), "10:15 10:20 10:25");
 }
 
-TEST_F(CronControllerTest, LocalTimesOfAZone) {
+TEST_F(CronControllerTest, ScheduleFollowsTheTimeZone) {
   CreateCron({{"schedule", "30 11 * * *"}, {"timeZone", "Europe/Berlin"}});
   executor_.RunFor(hours(1));
   EXPECT_EQ(Times(), "10:30");

@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(GarbagePlanTest, OwnersDecide) {
+TEST(GarbagePlanTest, OwnersDecideWhatIsDeleted) {
   const Json object = {{"metadata", {{"name", "x"}}}};
   const OwnerView there{"t", OwnerState::kThere};
   const OwnerView gone{"g", OwnerState::kGone};
@@ -77,7 +77,7 @@ class GarbageTest : public ::testing::Test {
   NamespaceController namespaces_{api_, cache_, executor_, clock_};
 };
 
-TEST_F(GarbageTest, BackgroundReachesEveryGeneration) {
+TEST_F(GarbageTest, BackgroundDeletionReachesEveryGeneration) {
   const Json owner = Create("owner");
   const Json child = Create("child", OwnedBy(owner));
   Create("grandchild", OwnedBy(child));
@@ -87,7 +87,7 @@ TEST_F(GarbageTest, BackgroundReachesEveryGeneration) {
   EXPECT_FALSE(Exists("grandchild"));
 }
 
-TEST_F(GarbageTest, ForegroundWaitsForWhoBlocks) {
+TEST_F(GarbageTest, ForegroundDeletionWaitsForBlockingDependents) {
   const Json owner = Create("owner");
   Json metadata = OwnedBy(owner);
   metadata["finalizers"] = Json::array({"example.com/hold"});
@@ -106,7 +106,7 @@ TEST_F(GarbageTest, ForegroundWaitsForWhoBlocks) {
   EXPECT_FALSE(Exists("free"));
 }
 
-TEST_F(GarbageTest, OrphansLoseTheirReferenceAndStay) {
+TEST_F(GarbageTest, OrphansLoseTheirOwnerReferenceAndStay) {
   const Json owner = Create("owner");
   Create("child", OwnedBy(owner));
   Delete("owner", "Orphan");
@@ -117,7 +117,7 @@ TEST_F(GarbageTest, OrphansLoseTheirReferenceAndStay) {
                   .empty());
 }
 
-TEST_F(GarbageTest, SecondOwnerHolds) {
+TEST_F(GarbageTest, SecondOwnerKeepsTheDependent) {
   const Json first = Create("first");
   const Json second = Create("second");
   Json metadata = OwnedBy(first);
@@ -131,7 +131,7 @@ TEST_F(GarbageTest, SecondOwnerHolds) {
       1U);
 }
 
-TEST_F(GarbageTest, OwnerThatNeverWasOrIsElsewhere) {
+TEST_F(GarbageTest, MissingOrForeignOwnerDeletesTheDependent) {
   Json absent = OwnedBy({{"metadata", {{"name", "no"}, {"uid", "never"}}}});
   Create("stray", absent);
   EXPECT_FALSE(Exists("stray"));
@@ -144,7 +144,7 @@ TEST_F(GarbageTest, OwnerThatNeverWasOrIsElsewhere) {
   EXPECT_TRUE(Exists("unknown")) << "nobody can say that its owner is gone";
 }
 
-TEST_F(GarbageTest, ACircleOfOwnersIsDeleted) {
+TEST_F(GarbageTest, CycleOfOwnersIsDeleted) {
   const Json first = Create("first");
   const Json second = Create("second", OwnedBy(first));
   const Json third = Create("third", OwnedBy(second));
@@ -158,7 +158,7 @@ TEST_F(GarbageTest, ACircleOfOwnersIsDeleted) {
   EXPECT_FALSE(Exists("third"));
 }
 
-TEST_F(GarbageTest, NamespaceEmptiesItselfAndGoes) {
+TEST_F(GarbageTest, NamespaceIsEmptiedAndDeleted) {
   ASSERT_TRUE(api_.Create(
       kNamespaces, "",
       {{"metadata", {{"name", "team"}}}, {"spec", {{"finalizers", Json::array({"kubernetes"})}}}},

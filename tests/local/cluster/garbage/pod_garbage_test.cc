@@ -63,7 +63,7 @@ class PodGarbageTest : public ::testing::Test {
   PodGarbageCollector collector_{api_, cache_, executor_, clock_, 2};
 };
 
-TEST_F(PodGarbageTest, APodThatIsDeletedBeforeItHasANodeFails) {
+TEST_F(PodGarbageTest, PodDeletedBeforeItHasANodeFails) {
   CreatePod("held", "", "Pending", true);
   CreatePod("waiting", "", "Pending");
   Delete(kPods, "held");
@@ -76,7 +76,7 @@ TEST_F(PodGarbageTest, APodThatIsDeletedBeforeItHasANodeFails) {
   EXPECT_EQ(Phase("held"), "gone");
 }
 
-TEST_F(PodGarbageTest, PodsOfANodeThatIsGoneFollowIt) {
+TEST_F(PodGarbageTest, PodsOfADeletedNodeFailAfterAWait) {
   CreateNode("n2");
   CreatePod("runs", "n2", "Running", true);
   CreatePod("done", "n2", "Succeeded", true);
@@ -96,7 +96,7 @@ TEST_F(PodGarbageTest, PodsOfANodeThatIsGoneFollowIt) {
   EXPECT_EQ(Phase("other"), "Running");
 }
 
-TEST_F(PodGarbageTest, ANodeThatComesBackKeepsItsPods) {
+TEST_F(PodGarbageTest, NodeThatReturnsKeepsItsPods) {
   CreatePod("early", "n3", "Running");
   executor_.RunFor(seconds(30));
   CreateNode("n3");
@@ -104,7 +104,7 @@ TEST_F(PodGarbageTest, ANodeThatComesBackKeepsItsPods) {
   EXPECT_EQ(Phase("early"), "Running");
 }
 
-TEST_F(PodGarbageTest, ANodeOutOfServiceLetsGoOfPodsThatAreDeleted) {
+TEST_F(PodGarbageTest, OutOfServiceNodeReleasesDeletedPods) {
   CreatePod("stuck", "n1", "Running");
   CreatePod("stays", "n1", "Running");
   Delete(kPods, "stuck");
@@ -120,7 +120,7 @@ TEST_F(PodGarbageTest, ANodeOutOfServiceLetsGoOfPodsThatAreDeleted) {
   EXPECT_EQ(Phase("stays"), "Running");
 }
 
-TEST_F(PodGarbageTest, TheOldestOfTooManyEndedPodsGo) {
+TEST_F(PodGarbageTest, OldestEndedPodsAboveTheLimitAreDeleted) {
   CreatePod("a", "n1", "Succeeded");
   CreatePod("b", "n1", "Failed");
   CreatePod("runs", "n1", "Running");

@@ -163,7 +163,7 @@ TEST_F(JobControllerTest, PodsOfADeletedJobLoseTheirFinalizer) {
 
 // A Pod's owner reference is the text of its author: a failed pod of another namespace is no
 // failure of the Job.
-TEST_F(JobControllerTest, PodsOfAnotherNamespaceAreNotTheJobs) {
+TEST_F(JobControllerTest, PodsOfAnotherNamespaceDoNotCountForTheJob) {
   CreateNode("n1", {{"cpu", "4"}});
   CreateJob({{"backoffLimit", 0}});
   executor_.RunReady();
@@ -180,7 +180,7 @@ TEST_F(JobControllerTest, PodsOfAnotherNamespaceAreNotTheJobs) {
   EXPECT_FALSE(Job()["status"].contains("conditions"));
 }
 
-TEST_F(JobControllerTest, AnotherControllersJobIsLeftAlone) {
+TEST_F(JobControllerTest, JobOfAnotherControllerIsLeftAlone) {
   CreateJob({{"managedBy", "kueue.x-k8s.io/multikueue"}});
   const Json created = Job();
   executor_.RunFor(seconds(60));

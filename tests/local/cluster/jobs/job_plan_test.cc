@@ -78,7 +78,7 @@ std::string StatusOf(const JobPlan& plan, const std::string& type) {
   return StringAt(*condition, {"status"}) + "/" + StringAt(*condition, {"reason"});
 }
 
-TEST(JobPlanTest, FirstSyncStartsAndCreates) {
+TEST(JobPlanTest, FirstSyncSetsTheStartTimeAndCreatesPods) {
   const JobPlan plan = PlanJob(MakeView(MakeJob({}), {}), kNow);
   ASSERT_THAT(plan.create, SizeIs(1));
   const Json& pod = plan.create[0];
@@ -110,7 +110,7 @@ TEST(JobPlanTest, SuspendingDiscardsPodsWithoutCountingThem) {
   EXPECT_EQ((*plan.status)["terminating"], 1);
 }
 
-TEST(JobPlanTest, ResumingStartsTheClockAnew) {
+TEST(JobPlanTest, ResumedJobGetsANewStartTime) {
   Json job = MakeJob({{"activeDeadlineSeconds", 10}});
   SetCondition(job["status"], {"Suspended", "True", "JobSuspended", "Job suspended"}, kNow);
   const JobPlan plan = PlanJob(MakeView(job, {}), kNow);
@@ -256,7 +256,7 @@ TEST(JobPlanTest, DuplicateIndexIsDiscarded) {
   EXPECT_THAT(plan.create, IsEmpty()) << "either creates or deletes";
 }
 
-TEST(JobPlanTest, IndexThatFailedTooOftenEndsTheJobWhenTheOthersAreDone) {
+TEST(JobPlanTest, FailedIndexFailsTheJobWhenOtherIndexesAreDone) {
   Json job = MakeJob({{"completionMode", "Indexed"},
                       {"parallelism", 2},
                       {"completions", 2},
@@ -340,7 +340,7 @@ TEST(JobPlanTest, DiscardedPodsDelayNoPod) {
   EXPECT_THAT(plan.create, SizeIs(1));
 }
 
-TEST(JobPlanTest, FailurePolicyCanEndTheJobOrIgnore) {
+TEST(JobPlanTest, PodFailurePolicyFailsTheJobOrIgnoresFailures) {
   const Json rules = Json::parse(R"({"rules": [
       {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}},
       {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]})");
@@ -397,7 +397,7 @@ TEST(JobPlanTest, FinishedJobIsDeletedAfterItsTimeToLive) {
   EXPECT_TRUE(PlanJob(MakeView(job, {}), kNow + std::chrono::seconds(1)).delete_job);
 }
 
-TEST(JobPlanTest, IndexesReadAndWrite) {
+TEST(JobPlanTest, IndexesAreParsedAndFormatted) {
   EXPECT_EQ(FormatIndexes(ParseIndexes("0,2-4,6,7")), "0,2-4,6,7");
   EXPECT_EQ(FormatIndexes(ParseIndexes("")), "");
   EXPECT_EQ(FormatIndexes(ParseIndexes("x,1,-3")), "1");

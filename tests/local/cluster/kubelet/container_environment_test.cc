@@ -52,7 +52,7 @@ TEST(ContainerEnvironmentTest, VariablesComeFromEverySource) {
                           Pair("SECRET", "from-secret")));
 }
 
-TEST(ContainerEnvironmentTest, WhatIsMissingIsNamed) {
+TEST(ContainerEnvironmentTest, MissingSourceIsNamed) {
   EXPECT_EQ(Make(R"({"envFrom": [{"configMapRef": {"name": "none"}}]})").error().message,
             "configmap \"none\" not found");
   EXPECT_EQ(Make(R"({"env": [{"name": "A", "valueFrom": {"secretKeyRef":

@@ -15,7 +15,7 @@ std::string Path(const ImageMap& images, const std::string& image) {
   return program ? program->path : "none";
 }
 
-TEST(ImageMapTest, NamesTagsAndDigests) {
+TEST(ImageMapTest, FindsImagesByNameTagAndDigest) {
   ImageMap images;
   ASSERT_TRUE(images.Add("busybox", "/bin/sh"));
   ASSERT_TRUE(images.Add("localhost:5000/app", "/opt/app"));

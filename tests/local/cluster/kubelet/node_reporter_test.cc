@@ -30,7 +30,7 @@ class NodeReporterTest : public ::testing::Test {
   NodeReporter reporter_{api_, cache_, executor_, clock_};
 };
 
-TEST_F(NodeReporterTest, ANodeWithoutAReportIsThisMachine) {
+TEST_F(NodeReporterTest, NodeWithoutAReportHasTheStatusOfThisMachine) {
   const Json node = Create("kwok-1", {{"allocatable", {{"cpu", "4"}}}});
   EXPECT_TRUE(ConditionIs(node, "Ready", "True"));
   EXPECT_TRUE(ConditionIs(node, "MemoryPressure", "False"));
@@ -41,7 +41,7 @@ TEST_F(NodeReporterTest, ANodeWithoutAReportIsThisMachine) {
   EXPECT_EQ(StringAt(node, {"status", "nodeInfo", "osImage"}), "this machine");
 }
 
-TEST_F(NodeReporterTest, AReportStaysAsItIs) {
+TEST_F(NodeReporterTest, ReportedNodeStatusStays) {
   const Json status{
       {"conditions", {{{"type", "Ready"}, {"status", "False"}, {"reason", "Broken"}}}}};
   const Json node = Create("broken", status);

@@ -110,7 +110,7 @@ class PodExecutorTest : public ::testing::Test {
   std::unique_ptr<Cluster> cluster_;
 };
 
-TEST_F(PodExecutorTest, ProgramsGetNoPathToTheData) {
+TEST_F(PodExecutorTest, ProgramsSeeNoPathOfTheDataFolder) {
   CreatePod("p", "env; pwd; readlink /proc/self/fd/0 /proc/self/fd/2; ls -l /proc/self/fd");
   ASSERT_TRUE(ReachesPhase("p", "Succeeded")) << Pod("p");
   EXPECT_NE(Log("p").find("HOME=" + base_ + "/jobs/default_p_"), std::string::npos) << Log("p");
@@ -118,7 +118,7 @@ TEST_F(PodExecutorTest, ProgramsGetNoPathToTheData) {
 }
 
 // Only root can switch users; other users test the refusal.
-TEST_F(PodExecutorTest, AnotherUserRunsThePrograms) {
+TEST_F(PodExecutorTest, ProgramsRunAsTheJobUser) {
   const auto user = FindJobUser("nobody");
   if (geteuid() != 0) {
     ASSERT_FALSE(user);
@@ -143,7 +143,7 @@ TEST_F(PodExecutorTest, AnotherUserRunsThePrograms) {
   EXPECT_TRUE(Log("p").ends_with("kept\nok\n")) << Log("p");
 }
 
-TEST_F(PodExecutorTest, RefusesUsersThatAreNone) {
+TEST_F(PodExecutorTest, RefusesUnknownUsersAndRoot) {
   EXPECT_NE(FindJobUser("no-such-user").error().message.find("no such user"), std::string::npos);
   EXPECT_NE(FindJobUser("root").error().message.find("other than root"), std::string::npos);
 }
@@ -156,7 +156,7 @@ TEST_F(PodExecutorTest, RunsToSuccessAndKeepsTheLog) {
   EXPECT_EQ(End("p")["reason"], "Completed");
 }
 
-TEST_F(PodExecutorTest, ExitCodesAndSignals) {
+TEST_F(PodExecutorTest, ReportsExitCodesAndSignals) {
   CreatePod("code", "exit 3");
   CreatePod("signal", "kill -9 $$$$");
   ASSERT_TRUE(ReachesPhase("code", "Failed"));
@@ -166,7 +166,7 @@ TEST_F(PodExecutorTest, ExitCodesAndSignals) {
   EXPECT_EQ(End("signal")["signal"], 9);
 }
 
-TEST_F(PodExecutorTest, ANodeOfSharedGpusRefusesAPodThatAsksForTwo) {
+TEST_F(PodExecutorTest, NodeOfSharedGpusRefusesAPodWithTwoShares) {
   CreateNode("shared", {{"cloud.berth.dev/one-share-a-pod", "true"}});
   const auto asks = [](const char* gpus) {
     return Json{{"spec",
@@ -189,7 +189,7 @@ TEST_F(PodExecutorTest, ANodeOfSharedGpusRefusesAPodThatAsksForTwo) {
   EXPECT_TRUE(ReachesPhase("one", "Succeeded"));
 }
 
-TEST_F(PodExecutorTest, LastWordsOfAFailure) {
+TEST_F(PodExecutorTest, LogEndBecomesTheTerminationMessage) {
   const Json containers = Json::parse(R"([{"name": "main", "image": "shell",
       "terminationMessagePolicy": "FallbackToLogsOnError",
       "args": ["-c", "printf 'out of \\377 memory' >&2; exit 1"]}])");
@@ -205,7 +205,7 @@ TEST_F(PodExecutorTest, OnFailureRestartsInPlace) {
   EXPECT_EQ(Pod("p")["status"]["containerStatuses"][0]["restartCount"], 1);
 }
 
-TEST_F(PodExecutorTest, InitContainersComeFirst) {
+TEST_F(PodExecutorTest, InitContainersRunBeforeTheContainers) {
   const Json init =
       Json::parse(R"([{"name": "i", "image": "shell", "args": ["-c", "echo prepared > file"]}])");
   CreatePod("p", "cat file", {{"spec", {{"initContainers", init}}}});
@@ -213,7 +213,7 @@ TEST_F(PodExecutorTest, InitContainersComeFirst) {
   EXPECT_EQ(Log("p"), "prepared\n");
 }
 
-TEST_F(PodExecutorTest, UnknownImageWaitsAndSaysHowToMapIt) {
+TEST_F(PodExecutorTest, UnknownImageWaitsWithAHintHowToMapIt) {
   CreatePod("p", "", {{"spec", {{"containers", {{{"name", "main"}, {"image", "redis:7"}}}}}}});
   ASSERT_TRUE(Eventually([&] {
     const Json pod = Pod("p");
@@ -227,7 +227,7 @@ TEST_F(PodExecutorTest, UnknownImageWaitsAndSaysHowToMapIt) {
   EXPECT_EQ(Pod("p")["status"]["phase"], "Pending");
 }
 
-TEST_F(PodExecutorTest, DeletionAsksFirst) {
+TEST_F(PodExecutorTest, DeletionSendsTermAndRemovesTheFolder) {
   CreatePod("p", "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done");
   ASSERT_TRUE(Eventually([&] { return Log("p") == "up\n"; }));
   const std::string log = cluster_->folders().LogPath(Pod("p"), "main", 0);
@@ -238,7 +238,7 @@ TEST_F(PodExecutorTest, DeletionAsksFirst) {
 
 // `exec`: the test looks for the pod's one process. A child of it would be killed at the same time,
 // but no process waits for that child's end.
-TEST_F(PodExecutorTest, DeletionKillsWhoDoesNotListen) {
+TEST_F(PodExecutorTest, DeletionKillsProgramsThatIgnoreTerm) {
   CreatePod("p", "trap '' TERM; echo up; exec sleep 100");
   ASSERT_TRUE(Eventually([&] { return Log("p") == "up\n"; }));
   DeleteOptions options;
@@ -258,7 +258,7 @@ TEST_F(PodExecutorTest, ForcedDeletionStillEndsTheProcess) {
   EXPECT_EQ(SweepProcesses(folder_), 0);
 }
 
-TEST_F(PodExecutorTest, APodRunsOnANodeThatTheWatchHasNotTold) {
+TEST_F(PodExecutorTest, PodRunsOnANodeBeforeTheWatchReportsIt) {
   api_.Silence(kNodes);
   CreateNode("late");
   CreatePod("p", "echo up", {{"spec", {{"nodeName", "late"}}}});
@@ -275,7 +275,7 @@ TEST_F(PodExecutorTest, VanishedNodeFailsItsPods) {
   EXPECT_EQ(SweepProcesses(folder_), 0) << "it ended before the pod was called failed";
 }
 
-TEST_F(PodExecutorTest, PodsOfAnEarlierLifeAreFailedNotRunAgain) {
+TEST_F(PodExecutorTest, PodsRunningBeforeARestartFail) {
   CreatePod("p", "echo up; sleep 100");
   ASSERT_TRUE(ReachesPhase("p", "Running"));
   StopCluster();
@@ -289,7 +289,7 @@ TEST_F(PodExecutorTest, PodsOfAnEarlierLifeAreFailedNotRunAgain) {
 constexpr char kAt[] =
     "at() { if [ -n \"$BERTH_VOLUMES\" ]; then echo $BERTH_VOLUMES/$1; else echo $2; fi; }; ";
 
-TEST_F(PodExecutorTest, VolumesAreFilesAndFolders) {
+TEST_F(PodExecutorTest, VolumesAreMountedAsFilesAndFolders) {
   ASSERT_TRUE(api_.Create(kConfigMaps, "default",
                           {{"metadata", {{"name", "m"}}},
                            {"data", {{"a", "from the map\n"}}},
@@ -333,7 +333,7 @@ TEST_F(PodExecutorTest, VolumesAreFilesAndFolders) {
 }
 
 // A folder that the machine lacks, below the container's /tmp.
-TEST_F(PodExecutorTest, EachContainerHasATmpOfItsOwn) {
+TEST_F(PodExecutorTest, EachContainerHasItsOwnTmpFolder) {
   ASSERT_TRUE(api_.Create(kSecrets, "default",
                           {{"metadata", {{"name", "s"}}}, {"data", {{"key", "a2V5Cg=="}}}}, {}));
   const std::string file = fs::path(base_).filename().string() + ".file";
@@ -356,7 +356,7 @@ TEST_F(PodExecutorTest, EachContainerHasATmpOfItsOwn) {
   EXPECT_FALSE(fs::exists("/tmp/berth-server"));
 }
 
-TEST_F(PodExecutorTest, AVolumeAtTmpLeavesOtherMountsAndTheWorkingFolder) {
+TEST_F(PodExecutorTest, VolumeAtTmpKeepsOtherMountsAndTheWorkingFolder) {
   ASSERT_TRUE(api_.Create(kSecrets, "default",
                           {{"metadata", {{"name", "s"}}}, {"data", {{"key", "a2V5Cg=="}}}}, {}));
   Json main =
@@ -434,7 +434,7 @@ TEST_F(PodExecutorTest, ProbesByCommandSeeTheVolumes) {
 }
 
 // The rest of the machine is where it was.
-TEST_F(PodExecutorTest, AVolumeBesideFilesOfTheMachine) {
+TEST_F(PodExecutorTest, VolumeBesideFilesOfTheMachineKeepsThoseFiles) {
   ASSERT_TRUE(api_.Create(kSecrets, "default",
                           {{"metadata", {{"name", "s"}}}, {"data", {{"key", "a2V5Cg=="}}}}, {}));
   const std::string place = base_ + "/place";
@@ -458,7 +458,7 @@ TEST_F(PodExecutorTest, AVolumeBesideFilesOfTheMachine) {
   EXPECT_FALSE(fs::exists(place + "/new"));
 }
 
-TEST_F(PodExecutorTest, PathsOfTheMachine) {
+TEST_F(PodExecutorTest, HostPathVolumesAreCheckedAndMounted) {
   const std::string path = base_ + "/machine/folder";
   const Json source = {{"path", path + "/"}, {"type", "DirectoryOrCreate"}};
   Json main = Json::parse(R"([{"name": "main", "image": "shell"}])");
@@ -486,7 +486,7 @@ TEST_F(PodExecutorTest, PathsOfTheMachine) {
 
 // Only root can switch users. A symbolic link in a folder that programs write must not lead a mount
 // to files that they may not read.
-TEST_F(PodExecutorTest, AnotherUserHasVolumesThatItCannotLeadElsewhere) {
+TEST_F(PodExecutorTest, SymbolicLinksCannotRedirectVolumesOfAnotherUser) {
   const auto user = FindJobUser("nobody");
   if (geteuid() != 0) return;
   ASSERT_TRUE(user) << user.error().message;
@@ -520,7 +520,7 @@ TEST_F(PodExecutorTest, AnotherUserHasVolumesThatItCannotLeadElsewhere) {
   }));
 }
 
-TEST_F(PodExecutorTest, AVolumeThatIsMissingIsWaitedFor) {
+TEST_F(PodExecutorTest, PodWaitsForAMissingVolume) {
   CreatePod("p", "", {{"spec", {{"volumes", Json::parse(R"([{"name": "map", "configMap":
       {"name": "m"}}])")}}}});
   ASSERT_TRUE(Eventually([&] {
@@ -533,7 +533,7 @@ TEST_F(PodExecutorTest, AVolumeThatIsMissingIsWaitedFor) {
   EXPECT_EQ(StringAt(Pod("p"), {"status", "phase"}), "Pending");
 }
 
-TEST_F(PodExecutorTest, AContainerRunsInItsWorkingDirectory) {
+TEST_F(PodExecutorTest, ContainerRunsInItsWorkingDirectory) {
   const auto create = [&](const char* name, const char* folder) {
     Json main = Json::parse(R"([{"name": "main", "image": "shell",
         "args": ["-c", "[ -n \"$BERTH_VOLUMES\" ] || pwd; echo x > file && cat file"]}])");

@@ -35,7 +35,7 @@ void End(ContainerRun& container, int exit_code) {
   container.exit_code = exit_code;
 }
 
-TEST(PodLifecycleTest, StartsRunsAndSucceeds) {
+TEST(PodLifecycleTest, PodStartsRunsAndSucceeds) {
   const Json pod = PodWithPolicy("Never");
   PodRun run = NewRun(pod, kLookedAt);
   PodStep step = PlanPod(pod, run, kLookedAt);
@@ -49,7 +49,7 @@ TEST(PodLifecycleTest, StartsRunsAndSucceeds) {
   EXPECT_TRUE(step.is_over);
 }
 
-TEST(PodLifecycleTest, NeverMeansFailed) {
+TEST(PodLifecycleTest, FailureWithRestartPolicyNeverFailsThePod) {
   const Json pod = PodWithPolicy("Never");
   PodRun run = NewRun(pod, kLookedAt);
   End(run.containers[0], 3);
@@ -108,7 +108,7 @@ TEST(PodLifecycleTest, SidecarsStartFirstAndEndLast) {
   EXPECT_EQ(step.phase, "Succeeded");
 }
 
-TEST(PodLifecycleTest, DeletionAsksWaitsAndKills) {
+TEST(PodLifecycleTest, DeletionTerminatesWaitsAndKills) {
   Json pod = PodWithPolicy("Always");
   PodRun run = NewRun(pod, kLookedAt);
   Begin(run.containers[0]);
@@ -128,7 +128,7 @@ TEST(PodLifecycleTest, DeletionAsksWaitsAndKills) {
   EXPECT_EQ(step.phase, "Failed");
 }
 
-TEST(PodLifecycleTest, DeletedBeforeItBegan) {
+TEST(PodLifecycleTest, PodDeletedBeforeItsStartFails) {
   Json pod = PodWithPolicy("Never");
   pod["metadata"]["deletionTimestamp"] = "2026-11-20T08:00:05Z";
   const PodStep step = PlanPod(pod, NewRun(pod, kLookedAt), kLookedAt);
@@ -145,7 +145,7 @@ TEST(PodLifecycleTest, AnEndlessDeadlineDoesNotStopThePod) {
   EXPECT_EQ(PlanPod(pod, run, kLookedAt + seconds(60)).stop_reason, "");
 }
 
-TEST(PodLifecycleTest, DeadlineOfThePod) {
+TEST(PodLifecycleTest, PodIsTerminatedAtItsDeadline) {
   Json pod = PodWithPolicy("Never");
   pod["spec"]["activeDeadlineSeconds"] = 60;
   PodRun run = NewRun(pod, kLookedAt);
@@ -162,7 +162,7 @@ TEST(PodLifecycleTest, DeadlineOfThePod) {
   EXPECT_EQ(MakePodStatus(pod, run, step.phase, kLookedAt)["reason"], "DeadlineExceeded");
 }
 
-TEST(PodLifecycleTest, GoneNodeKillsAtOnce) {
+TEST(PodLifecycleTest, DeletedNodeKillsItsPodAtOnce) {
   const Json pod = PodWithPolicy("Never");
   PodRun run = NewRun(pod, kLookedAt);
   Begin(run.containers[0]);
@@ -170,7 +170,7 @@ TEST(PodLifecycleTest, GoneNodeKillsAtOnce) {
   EXPECT_TRUE(PlanPod(pod, run, kLookedAt).kill);
 }
 
-TEST(PodLifecycleTest, StatusInKubeletsShape) {
+TEST(PodLifecycleTest, StatusHasTheShapeOfTheKubelets) {
   const Json pod = PodWithPolicy("Never");
   PodRun run = NewRun(pod, kLookedAt);
   Begin(run.containers[0]);
@@ -193,7 +193,7 @@ TEST(PodLifecycleTest, StatusInKubeletsShape) {
   EXPECT_EQ(end["reason"], "Error");
 }
 
-TEST(PodLifecycleTest, LostPodsAreFailed) {
+TEST(PodLifecycleTest, LostPodFailsWithADisruptionTarget) {
   Json pod = PodWithPolicy("Never");
   PodRun run = NewRun(pod, kLookedAt);
   Begin(run.containers[0]);

@@ -49,7 +49,7 @@ class PodLogsTest : public ::testing::Test {
   LogRequest request_;
 };
 
-TEST_F(PodLogsTest, WholeTailAndLimit) {
+TEST_F(PodLogsTest, ReadsWholeLogsTailsAndLimits) {
   Write("0.log", "one\ntwo\nthree\n");
   EXPECT_EQ(Read(), "one\ntwo\nthree\n");
   request_.tail_lines = 2;
@@ -63,7 +63,7 @@ TEST_F(PodLogsTest, WholeTailAndLimit) {
   EXPECT_EQ(Read(), "one\ntwo\nthree\n");
 }
 
-TEST_F(PodLogsTest, TailAcrossChunks) {
+TEST_F(PodLogsTest, ReadsATailOverManyChunks) {
   std::string text;
   for (int line = 0; line < 50000; ++line) text += "line " + std::to_string(line) + "\n";
   Write("0.log", text);
@@ -72,7 +72,7 @@ TEST_F(PodLogsTest, TailAcrossChunks) {
 }
 
 // The oldest part of a log that has reached its limit is a hole (log_pump.h).
-TEST_F(PodLogsTest, ReadsWhatIsKeptOfALongLog) {
+TEST_F(PodLogsTest, ReadsTheKeptPartOfALongLog) {
   constexpr off_t kHole = 64 * 4096;
   Write("0.log", std::string(kHole, 'x') + "one\ntwo\n");
   const int file = open((container_ + "/0.log").c_str(), O_WRONLY);
@@ -100,7 +100,7 @@ TEST_F(PodLogsTest, ReadsWhatIsKeptOfALongLog) {
 }
 
 // The limit is of the answer's bytes: a stamp is 31 bytes, an empty line one.
-TEST_F(PodLogsTest, StampsOfShortLinesCount) {
+TEST_F(PodLogsTest, TimestampsCountForTheLimitOfBytes) {
   constexpr std::size_t kMost = 64UL * 1024 * 1024;
   constexpr std::size_t kStamped = 32;
   constexpr std::size_t kLines = 3'000'000;
@@ -123,7 +123,7 @@ TEST_F(PodLogsTest, StampsOfShortLinesCount) {
   EXPECT_EQ(Read(), stamp + "\n" + stamp + "end\n");
 }
 
-TEST_F(PodLogsTest, ALineLongerThanAnAnswerIsCutAtItsFront) {
+TEST_F(PodLogsTest, LineLongerThanAnAnswerIsCutAtItsFront) {
   constexpr std::size_t kMost = 64UL * 1024 * 1024;
   Write("0.log", "first\n" + std::string(kMost + 10, 'x'));
   const std::string plain = Read();
@@ -134,7 +134,7 @@ TEST_F(PodLogsTest, ALineLongerThanAnAnswerIsCutAtItsFront) {
       "[berth: 47 bytes before this are left out]\n2026-11-20T07:03:22.000000000Z xxx"));
 }
 
-TEST_F(PodLogsTest, ThePreviousLogIsReadOnRequest) {
+TEST_F(PodLogsTest, PreviousLogIsReadOnRequest) {
   Write("0.log", "old\n");
   Write("1.log", "new\n");
   EXPECT_EQ(Read(), "new\n");
@@ -142,7 +142,7 @@ TEST_F(PodLogsTest, ThePreviousLogIsReadOnRequest) {
   EXPECT_EQ(Read(), "old\n");
 }
 
-TEST_F(PodLogsTest, WhatCannotBeIsSaid) {
+TEST_F(PodLogsTest, ImpossibleRequestsAreRefusedWithTheReason) {
   EXPECT_EQ(Read(),
             "BadRequest: container \"c\" in pod \"p\" is waiting to start: ContainerCreating");
   Write("0.log", "x\n");
@@ -159,7 +159,7 @@ TEST_F(PodLogsTest, WhatCannotBeIsSaid) {
       "--timestamps, --since and --since-time");
 }
 
-TEST_F(PodLogsTest, FollowsToTheEnd) {
+TEST_F(PodLogsTest, FollowsALogToItsEnd) {
   Write("0.log", "skipped\nfirst\n");
   Write("process", "1 1\n");
   PodLogs logs(folder_);
@@ -200,7 +200,7 @@ TEST_F(PodLogsTest, FollowOfAFinishedPodEndsAtOnce) {
   EXPECT_EQ(heard, "all\n");
 }
 
-TEST_F(PodLogsTest, AFollowingThatThrowsEndsAlone) {
+TEST_F(PodLogsTest, ThrowingFollowerEndsAlone) {
   Write("0.log", "all\n");
   PodLogs logs(folder_);
   std::promise<void> faulty_end;
@@ -215,7 +215,7 @@ TEST_F(PodLogsTest, AFollowingThatThrowsEndsAlone) {
   end.get_future().wait();
 }
 
-TEST_F(PodLogsTest, WhoDoesNotListenIsLeft) {
+TEST_F(PodLogsTest, FollowerThatRefusesOutputIsDropped) {
   Write("0.log", "a\n");
   Write("process", "1 1\n");
   PodLogs logs(folder_);

@@ -26,7 +26,7 @@ struct VolumeRow {
   PodVolume expected;
 };
 
-TEST(PodVolumesTest, AVolumeHasTheFilesOfItsSources) {
+TEST(PodVolumesTest, VolumeHasTheFilesOfItsSources) {
   const std::vector<VolumeRow> rows = {
       {R"({"name": "v", "emptyDir": {"medium": "Memory"}})", {"v", true, false, {}}},
       {R"({"name": "v"})", {"v", true, false, {}}},
@@ -66,7 +66,7 @@ TEST(PodVolumesTest, AVolumeHasTheFilesOfItsSources) {
   }
 }
 
-TEST(PodVolumesTest, ProjectedTokensAreAskedFor) {
+TEST(PodVolumesTest, ProjectedTokensAreRequested) {
   const Json pod = PodWith(R"({"name": "v", "projected": {"defaultMode": 420, "sources": [
       {"serviceAccountToken": {"path": "token"}},
       {"serviceAccountToken": {"path": "vault/token", "audience": "vault", "expirationSeconds": 700}}]}})");
@@ -88,14 +88,14 @@ TEST(PodVolumesTest, ProjectedTokensAreAskedFor) {
   EXPECT_EQ(refused.error().message, "MountVolume.SetUp failed for volume \"v\" : no tokens today");
 }
 
-TEST(PodVolumesTest, OthersAreLeftOut) {
+TEST(PodVolumesTest, ClaimsAreNotPlannedAsVolumes) {
   const auto volumes = PlanVolumes(
       PodWith(R"({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})"), VolumeData);
   ASSERT_TRUE(volumes);
   EXPECT_TRUE(volumes->empty());
 }
 
-TEST(PodVolumesTest, WhatIsMissingIsNamed) {
+TEST(PodVolumesTest, MissingSourcesAndWrongPathsAreNamed) {
   const std::vector<std::pair<const char*, const char*>> rows = {
       {R"({"name": "v", "configMap": {"name": "none"}})", "configmap \"none\" not found"},
       {R"({"name": "v", "secret": {"secretName": "none"}})", "secret \"none\" not found"},
@@ -133,7 +133,7 @@ TEST(PodVolumesTest, EachMountHasItsSubPathAndFollowsOuterMounts) {
   EXPECT_EQ(*files, (std::vector<PodMount>{{"/volumes/v", "key", "/etc/key", true, false}}));
 }
 
-TEST(PodVolumesTest, AClaimIsAFolder) {
+TEST(PodVolumesTest, ClaimIsMountedFromItsFolder) {
   const Json pod = PodWith(R"({"name": "v", "persistentVolumeClaim": {"claimName": "c"}})");
   const Json container = {
       {"volumeMounts", Json::parse(R"([{"name": "v", "mountPath": "/data"}])")}};

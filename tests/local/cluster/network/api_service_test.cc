@@ -34,7 +34,7 @@ class ApiServiceTest : public ::testing::Test {
   test::TestApi api_{clock_, &executor_};
 };
 
-TEST_F(ApiServiceTest, LeadsToTheApiAndComesBack) {
+TEST_F(ApiServiceTest, ServiceRoutesToTheApiAndIsRestored) {
   Keeper keeper(api_, executor_, clock_, 6443);
   Run();
   for (int round = 0; round < 2; ++round) {
@@ -52,7 +52,7 @@ TEST_F(ApiServiceTest, LeadsToTheApiAndComesBack) {
   }
 }
 
-TEST_F(ApiServiceTest, FollowsThePortOfTheApi) {
+TEST_F(ApiServiceTest, EndpointsFollowThePortOfTheApi) {
   {
     const Keeper earlier(api_, executor_, clock_, 6443);
     Run();
@@ -64,7 +64,7 @@ TEST_F(ApiServiceTest, FollowsThePortOfTheApi) {
   EXPECT_EQ(StringAt(Get(kServices), {"spec", "clusterIP"}), address);
 }
 
-TEST(ApiBackendTest, IsAnAddressOfIPv4) {
+TEST(ApiBackendTest, BackendIsAnAddressOfIPv4) {
   EXPECT_EQ(ApiBackend("https://127.0.0.1:6443"), (ServiceBackend{"127.0.0.1", 6443}));
   EXPECT_EQ(ApiBackend("https://0.0.0.0:1"), (ServiceBackend{"127.0.0.1", 1}));
   for (const char* url : {"", "https://[::1]:6443", "https://host:6443", "https://127.0.0.1"}) {

@@ -155,7 +155,7 @@ class PodNetworkTest : public ::testing::Test {
   int clients_ = 0;
 };
 
-TEST_F(PodNetworkTest, PodsUseOnePortEachAtItsOwnAddress) {
+TEST_F(PodNetworkTest, PodsMayUseTheSamePortAtTheirAddresses) {
   const int port = FreePort();
   const std::string one = Serve("one", port);
   const std::string two = Serve("two", port);
@@ -166,7 +166,7 @@ TEST_F(PodNetworkTest, PodsUseOnePortEachAtItsOwnAddress) {
   EXPECT_EQ(Ask("127.0.0.1", port), "") << "the machine's own address is free";
 }
 
-TEST_F(PodNetworkTest, LocalhostLeadsToTheProgramsOfThePod) {
+TEST_F(PodNetworkTest, LocalhostReachesTheProgramsOfThePod) {
   const int port = FreePort();
   const std::string one = Serve("one", port);
   const std::string two = Serve("two", port);
@@ -182,7 +182,7 @@ TEST_F(PodNetworkTest, LocalhostLeadsToTheProgramsOfThePod) {
   EXPECT_EQ(HearsAt("four", "127.0.0.1", port), "nobody\n");
 }
 
-TEST_F(PodNetworkTest, ServersOfLocalhostAreThoseOfTheirPod) {
+TEST_F(PodNetworkTest, ServersAtLocalhostBelongToTheirPod) {
   const int port = FreePort();
   const std::string one = ServeAt("127.0.0.1", "one", port);
   const std::string two = ServeAt("127.0.0.1", "two", port);
@@ -194,7 +194,7 @@ TEST_F(PodNetworkTest, ServersOfLocalhostAreThoseOfTheirPod) {
 }
 
 // Linux does the same. Programs in Go dial the address that they listen on.
-TEST_F(PodNetworkTest, AConnectionToAllAddressesReachesThePodsOwnListener) {
+TEST_F(PodNetworkTest, ConnectionToAllAddressesReachesTheListenerOfThePod) {
   const int port = FreePort();
   const std::string one = Serve("one", port, "AF_INET6");
   const std::string two = ServeAt("127.0.0.1", "two", port);
@@ -207,7 +207,7 @@ TEST_F(PodNetworkTest, AConnectionToAllAddressesReachesThePodsOwnListener) {
 }
 
 // Servers of gRPC listen so: with SO_REUSEPORT, at a port that the kernel has chosen before.
-TEST_F(PodNetworkTest, TheAddressOfThePodAndLocalhostAreTwo) {
+TEST_F(PodNetworkTest, PodAddressAndLocalhostAreDistinct) {
   const std::string script = R"(
 import socket, threading
 own = socket.gethostbyname(socket.gethostname())
@@ -239,7 +239,7 @@ print('done')
   }
 }
 
-TEST_F(PodNetworkTest, AProgramThatAsksTheRouteForItsAddressGetsThePods) {
+TEST_F(PodNetworkTest, RouteLookupReturnsTheAddressOfThePod) {
   const int file = socket(AF_INET, SOCK_DGRAM, 0);
   const sockaddr_in outside = Address("8.8.8.8", 80);
   const bool has_route =
@@ -264,7 +264,7 @@ print('connected')
       << one << " " << ReadText(LogOf("one"));
 }
 
-TEST_F(PodNetworkTest, LocalhostLeadsToTheMachineAtPortsThatThePodDoesNotHave) {
+TEST_F(PodNetworkTest, LocalhostReachesTheMachineAtOtherPorts) {
   const int file = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = Address("127.0.0.1", 0);
   socklen_t size = sizeof address;
@@ -282,7 +282,7 @@ TEST_F(PodNetworkTest, LocalhostLeadsToTheMachineAtPortsThatThePodDoesNotHave) {
   close(file);
 }
 
-TEST_F(PodNetworkTest, APodHasItsHostNameAndTheNamesOfItsSpec) {
+TEST_F(PodNetworkTest, PodResolvesItsHostNameAndTheNamesOfItsSpec) {
   const std::string script =
       "import socket\nown = socket.gethostname()\nprint(own, socket.gethostbyname(own))\n"
       "for name in ('h.sub.team.svc.cluster.local', 'extra', 'more'):\n"
@@ -338,7 +338,7 @@ TEST_F(PodNetworkTest, ListenersOfMultipathTcpHaveTheAddressOfTheirPod) {
   EXPECT_TRUE(Eventually([&] { return Ask(two, port) == "two"; })) << ReadText(LogOf("two"));
 }
 
-TEST_F(PodNetworkTest, TheServiceHasAPodsPortAndName) {
+TEST_F(PodNetworkTest, ServiceIsReachedByItsNameAndPort) {
   const int port = FreePort();
   const std::string one = Serve("one", port);
   const std::string two = Serve("two", port);
@@ -368,7 +368,7 @@ TEST_F(PodNetworkTest, TheServiceHasAPodsPortAndName) {
 }
 
 // A pod of a Job that names no port has the names alone while there is no other Service.
-TEST_F(PodNetworkTest, EveryPodKnowsTheApiByItsName) {
+TEST_F(PodNetworkTest, EveryPodReachesTheApiByItsName) {
   const Json job = {{"metadata",
                      {{"name", "j"},
                       {"namespace", "team"},
@@ -413,7 +413,7 @@ TEST_F(PodNetworkTest, PortsAboveALimitAreNotServed) {
   EXPECT_EQ(set("a", "two", 2, 2), "");
 }
 
-TEST_F(PodNetworkTest, AProgramThatRunsSeesLaterNames) {
+TEST_F(PodNetworkTest, RunningProgramSeesLaterNames) {
   Run("client", {kPython, "-uc",
                  "import socket, time\nprint('here')\nwhile True:\n try:\n"
                  "  print(socket.gethostbyname('late.team'))\n  break\n"
@@ -424,7 +424,7 @@ TEST_F(PodNetworkTest, AProgramThatRunsSeesLaterNames) {
   EXPECT_TRUE(Eventually([&] { return ReadText(LogOf("client")) == "here\n127.0.9.9\n"; }));
 }
 
-TEST_F(PodNetworkTest, WhereTheMachineRefusesProgramsRunInItsNetworkAndSaySo) {
+TEST_F(PodNetworkTest, ProgramsRunInTheNetworkOfTheMachineWhereItRefuses) {
   ProcessSpec spec;
   spec.argv = {"/bin/sh", "-c", "echo $BERTH_NETWORK"};
   spec.working_folder = folder_;
@@ -438,7 +438,7 @@ TEST_F(PodNetworkTest, WhereTheMachineRefusesProgramsRunInItsNetworkAndSaySo) {
   })) << ReadText(LogOf("p"));
 }
 
-TEST_F(PodNetworkTest, AnotherUsersProgramsHaveTheNetworkToo) {
+TEST_F(PodNetworkTest, ProgramsOfAnotherUserHaveThePodNetwork) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   const auto user = FindJobUser("nobody");
   ASSERT_TRUE(user);
@@ -462,7 +462,7 @@ TEST_F(PodNetworkTest, AnotherUsersProgramsHaveTheNetworkToo) {
   EXPECT_TRUE(Eventually([&] { return ReadText(LogOf("p")) == expected; })) << ReadText(LogOf("p"));
 }
 
-TEST_F(PodNetworkTest, AddressesAreNotGivenTwice) {
+TEST_F(PodNetworkTest, AddressesAreUnique) {
   PodAddresses addresses("127.9");
   const std::string a = addresses.Take("a");
   EXPECT_EQ(a, addresses.Take("a"));
@@ -475,13 +475,13 @@ TEST_F(PodNetworkTest, AddressesAreNotGivenTwice) {
   EXPECT_EQ(all.size(), 1000U);
 }
 
-TEST_F(PodNetworkTest, TwoProgramsHaveTwoNetworks) {
+TEST_F(PodNetworkTest, TwoNetworksHaveTwoPrefixes) {
   const auto other = LoopbackNetwork::Claim(folder_);
   ASSERT_TRUE(other);
   EXPECT_NE(other->prefix(), loopback_->prefix());
 }
 
-TEST_F(PodNetworkTest, LinesOfAHostsFileStayInPlace) {
+TEST_F(PodNetworkTest, HostsFileKeepsEachLineInPlace) {
   HostsTable table(folder_ + "/h", "127.0.0.1 localhost");
   const auto path = table.FileOf("team", "pod-1", "127.9.1.1 pod-1\n");
   ASSERT_TRUE(path);

@@ -55,7 +55,7 @@ class ServiceControllerTest : public ::testing::Test {
   GarbageCollector garbage_{api_, cache_, executor_, clock_};
 };
 
-TEST_F(ServiceControllerTest, AddressesAreGivenOnceAndStay) {
+TEST_F(ServiceControllerTest, ServiceAddressesAreUniqueAndStay) {
   const auto a = CreateService("a");
   ASSERT_TRUE(a) << a.error().message;
   const std::string address = StringAt(**a, {"spec", "clusterIP"});
@@ -122,7 +122,7 @@ TEST_F(ServiceControllerTest, EndpointsFollowPods) {
   EXPECT_TRUE(Subsets("db").is_null());
 }
 
-TEST_F(ServiceControllerTest, EndpointsThatPeopleWroteAreLeftAlone) {
+TEST_F(ServiceControllerTest, EndpointsOfUsersAreLeftAlone) {
   ASSERT_TRUE(api_.Create(kEndpoints, "default", {{"metadata", {{"name", "db"}}}}, {}));
   ASSERT_TRUE(CreateService("db"));
   CreatePod("a", "127.9.0.1", true);
@@ -130,7 +130,7 @@ TEST_F(ServiceControllerTest, EndpointsThatPeopleWroteAreLeftAlone) {
   EXPECT_EQ(Subsets("db"), Json::array());
 }
 
-TEST_F(ServiceControllerTest, ALoadBalancerHasTheServicesAddress) {
+TEST_F(ServiceControllerTest, LoadBalancerHasTheAddressOfItsService) {
   const auto service = CreateService("db", {{"type", "LoadBalancer"}});
   ASSERT_TRUE(service);
   Run();
@@ -139,7 +139,7 @@ TEST_F(ServiceControllerTest, ALoadBalancerHasTheServicesAddress) {
             StringAt(**service, {"spec", "clusterIP"}));
 }
 
-TEST_F(ServiceControllerTest, AnEventTellsThatPortsAreNotServed) {
+TEST_F(ServiceControllerTest, EventReportsPortsThatAreNotServed) {
   const std::string folder = testing::TempDir() + "/berth-service-hosts";
   auto loopback = LoopbackNetwork::Claim(folder);
   ASSERT_TRUE(loopback);

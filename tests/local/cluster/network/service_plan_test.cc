@@ -46,7 +46,7 @@ std::vector<std::string> IpsOf(const Json& subset, const char* member) {
   return ips;
 }
 
-TEST(ServicePlanTest, OnlyLivePodsThatItSelectsAreEndpoints) {
+TEST(ServicePlanTest, OnlySelectedLivePodsAreEndpoints) {
   const Json ended{{"status", {{"phase", "Succeeded"}}}};
   const Json other{{"metadata", {{"labels", {{"app", "web"}}}}}};
   const Json leaving{{"metadata", {{"deletionTimestamp", "2026-11-22T10:00:00Z"}}}};
@@ -84,7 +84,7 @@ TEST(ServicePlanTest, PublishesPodsThatAreNotReadyOnDemand) {
   EXPECT_THAT(IpsOf(subsets[0], "addresses"), ElementsAre("127.9.0.1"));
 }
 
-TEST(ServicePlanTest, NamesOfAServiceAndOfPodsBehindAHeadlessOne) {
+TEST(ServicePlanTest, ServicesAndHeadlessPodsHaveTheirNames) {
   EXPECT_THAT(NamesOf(DbService(), Json::array()),
               ElementsAre(HostsLine{
                   "127.9.128.1", {"db.team.svc.cluster.local", "db.team.svc", "db.team"}, {"db"}}));
@@ -102,7 +102,7 @@ TEST(ServicePlanTest, NamesOfAServiceAndOfPodsBehindAHeadlessOne) {
                     {"db", "db-0.db"}}));
 }
 
-TEST(ServicePlanTest, LinksNameTheServiceInTheEnvironment) {
+TEST(ServicePlanTest, EnvironmentNamesTheServices) {
   Json service = DbService();
   service["spec"]["ports"] = Json::parse(R"([{"name": "my-sql", "port": 5432}])");
   service["metadata"]["name"] = "my-db";
@@ -120,7 +120,7 @@ TEST(ServicePlanTest, LinksNameTheServiceInTheEnvironment) {
   EXPECT_EQ((std::map<std::string, std::string>(links.begin(), links.end())), expected);
 }
 
-TEST(ServicePlanTest, PodsOfJobsUseTheNetworkOnDemandOnly) {
+TEST(ServicePlanTest, PodsOfJobsUseThePodNetworkOnDemand) {
   Json pod = {{"metadata", Json::object()},
               {"spec", {{"containers", Json::array({{{"name", "c"}}})}}}};
   EXPECT_TRUE(UsesPodNetwork(pod, false)) << "a pod of its own";

@@ -76,7 +76,7 @@ class PoliciesTest : public ::testing::Test {
 
 Json Requests(const char* cpu) { return {{"requests", {{"cpu", cpu}}}}; }
 
-TEST_F(PoliciesTest, AQuotaCountsWhatChangesTakeMore) {
+TEST_F(PoliciesTest, QuotaCountsTheGrowthOfChangedObjects) {
   const ResourceId claims{"", "v1", "persistentvolumeclaims"};
   const ResourceId services{"", "v1", "services"};
   const ResourceId classes{"storage.k8s.io", "v1", "storageclasses"};
@@ -116,7 +116,7 @@ TEST_F(PoliciesTest, AQuotaCountsWhatChangesTakeMore) {
   EXPECT_EQ(patch(services, "a", {{"sessionAffinity", "ClientIP"}}), "") << "takes nothing more";
 }
 
-TEST_F(PoliciesTest, APodThatEntersAScopeIsCounted) {
+TEST_F(PoliciesTest, PodThatEntersAScopeIsCounted) {
   ASSERT_TRUE(
       Create(kResourceQuotas, "short", {{"hard", {{"pods", "1"}}}, {"scopes", {"Terminating"}}}));
   ASSERT_EQ(CreatePod("a", Json::object(), {{"activeDeadlineSeconds", 60}}), "");
@@ -129,7 +129,7 @@ TEST_F(PoliciesTest, APodThatEntersAScopeIsCounted) {
             "limited: pods=1");
 }
 
-TEST_F(PoliciesTest, AQuotaCountsPodsThatLookAtOtherNamespaces) {
+TEST_F(PoliciesTest, QuotaCountsPodsWithCrossNamespaceAffinity) {
   ASSERT_TRUE(Create(kResourceQuotas, "far",
                      {{"hard", {{"pods", "1"}}}, {"scopes", {"CrossNamespacePodAffinity"}}}));
   const auto affinity = [](const char* kind, const char* field, const Json& terms) {
@@ -150,7 +150,7 @@ TEST_F(PoliciesTest, AQuotaCountsPodsThatLookAtOtherNamespaces) {
             std::string::npos);
 }
 
-TEST_F(PoliciesTest, APodThatLeavesAScopeGivesItsPlaceBack) {
+TEST_F(PoliciesTest, PodThatLeavesAScopeReleasesItsQuota) {
   ASSERT_TRUE(
       Create(kResourceQuotas, "long", {{"hard", {{"pods", "1"}}}, {"scopes", {"NotTerminating"}}}));
   ASSERT_EQ(CreatePod("a"), "");
@@ -161,7 +161,7 @@ TEST_F(PoliciesTest, APodThatLeavesAScopeGivesItsPlaceBack) {
   EXPECT_EQ(Used("long"), (Json{{"pods", "0"}}));
 }
 
-TEST_F(PoliciesTest, AQuotaLimitsPods) {
+TEST_F(PoliciesTest, QuotaLimitsPods) {
   ASSERT_TRUE(Create(kResourceQuotas, "small", {{"hard", {{"pods", "3"}, {"requests.cpu", "1"}}}}));
   EXPECT_EQ(Used("small"), (Json{{"pods", "0"}, {"requests.cpu", "0"}}));
   EXPECT_EQ(CreatePod("a", Requests("600m")), "");
@@ -181,7 +181,7 @@ TEST_F(PoliciesTest, AQuotaLimitsPods) {
   EXPECT_EQ(Used("small"), (Json{{"pods", "0"}, {"requests.cpu", "0"}}));
 }
 
-TEST_F(PoliciesTest, AQuotaCountsObjectsOfAnyKind) {
+TEST_F(PoliciesTest, QuotaCountsObjectsOfAnyKind) {
   ASSERT_TRUE(Create(kResourceQuotas, "few",
                      {{"hard", {{"count/deployments.apps", 1}, {"configmaps", "2"}}}}));
   EXPECT_EQ(Used("few")["configmaps"], "1");  // the CA of the namespace
@@ -200,7 +200,7 @@ TEST_F(PoliciesTest, AQuotaCountsObjectsOfAnyKind) {
   EXPECT_EQ(Get(kResourceQuotas, "few")["status"]["hard"]["configmaps"], "9");
 }
 
-TEST_F(PoliciesTest, AQuotaOfScopesCountsItsPodsAlone) {
+TEST_F(PoliciesTest, QuotaOfScopesCountsOnlyPodsOfTheScope) {
   ASSERT_TRUE(
       Create(kResourceQuotas, "rest", {{"hard", {{"pods", "1"}}}, {"scopes", {"BestEffort"}}}));
   EXPECT_EQ(CreatePod("a", Requests("1")), "");
@@ -209,7 +209,7 @@ TEST_F(PoliciesTest, AQuotaOfScopesCountsItsPodsAlone) {
   EXPECT_EQ(Used("rest")["pods"], "1");
 }
 
-TEST_F(PoliciesTest, LimitRangesFillInAndRefuse) {
+TEST_F(PoliciesTest, LimitRangesSetDefaultsAndRefuseExcess) {
   ASSERT_TRUE(Create(kLimitRanges, "range",
                      {{"limits", Json::array({{{"type", "Container"},
                                                {"default", {{"cpu", "500m"}}},
@@ -229,7 +229,7 @@ TEST_F(PoliciesTest, LimitRangesFillInAndRefuse) {
             "pods \"b\" is forbidden: minimum cpu usage per Container is 50m, but request is 10m");
 }
 
-TEST_F(PoliciesTest, RuntimeClassesGiveOverheadAndPlace) {
+TEST_F(PoliciesTest, RuntimeClassesSetOverheadAndNodeSelector) {
   const Json runtime = {{"metadata", {{"name", "vm"}}},
                         {"handler", "vm"},
                         {"overhead", {{"podFixed", {{"cpu", "250m"}}}}},
@@ -243,7 +243,7 @@ TEST_F(PoliciesTest, RuntimeClassesGiveOverheadAndPlace) {
   EXPECT_NE(CreatePod("b", Json::object(), {{"overhead", {{"cpu", "1"}}}}), "");
 }
 
-TEST_F(PoliciesTest, ABudgetLimitsEvictions) {
+TEST_F(PoliciesTest, DisruptionBudgetLimitsEvictions) {
   ASSERT_TRUE(Create(kDisruptionBudgets, "two",
                      {{"minAvailable", 2}, {"selector", {{"matchLabels", {{"app", "a"}}}}}}));
   for (const char* name : {"a", "b", "c"}) {
@@ -270,7 +270,7 @@ TEST_F(PoliciesTest, ABudgetLimitsEvictions) {
   EXPECT_TRUE(Evict("b"));
 }
 
-TEST_F(PoliciesTest, ABudgetReadsTheSizeOfItsControllers) {
+TEST_F(PoliciesTest, DisruptionBudgetReadsTheSizeOfItsControllers) {
   const Json set = {{"replicas", 4},
                     {"selector", {{"matchLabels", {{"app", "a"}}}}},
                     {"template",
@@ -298,7 +298,7 @@ TEST_F(PoliciesTest, ABudgetReadsTheSizeOfItsControllers) {
   EXPECT_EQ(status["disruptionsAllowed"], 0);
 }
 
-TEST_F(PoliciesTest, AnEvictionThatDidNotHappenIsForgotten) {
+TEST_F(PoliciesTest, DisruptionBudgetForgetsAnEvictionThatDidNotHappen) {
   ASSERT_TRUE(Create(kDisruptionBudgets, "one",
                      {{"maxUnavailable", 1}, {"selector", {{"matchLabels", {{"app", "a"}}}}}}));
   ASSERT_EQ(CreatePod("a"), "");

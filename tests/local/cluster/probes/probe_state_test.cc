@@ -14,7 +14,7 @@ struct ProbeRow {
   const char* verdicts;  // after each: + or - a new one, . none
 };
 
-TEST(ProbeStateTest, ThresholdsDecide) {
+TEST(ProbeStateTest, ThresholdsDecideTheProbeState) {
   const Json plain = Json::object();
   for (const ProbeRow& row : std::vector<ProbeRow>{
            {"ready at once, unready after three", ProbeKind::kReadiness, plain, "-+--+---+",

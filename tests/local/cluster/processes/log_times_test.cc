@@ -64,7 +64,7 @@ TEST_F(LogTimesTest, SeesLaterRecordsAfterRenewal) {
   EXPECT_EQ(times.At(100), start_ + milliseconds(200));
 }
 
-TEST_F(LogTimesTest, WritesNoMoreThanItMust) {
+TEST_F(LogTimesTest, WritesFewRecordsForManyBytes) {
   LogTimesWriter writer(log_);
   for (int at = 0; at < 10'000; ++at) {
     writer.Add(at, start_ + std::chrono::microseconds(100 * at));  // a byte each 0.1 ms, for 1 s
@@ -87,7 +87,7 @@ TEST_F(LogTimesTest, ForgetsTheRecordsOfARemovedPart) {
   EXPECT_LE(times.OffsetAt(start_), 150'000) << "what is kept at most";
 }
 
-TEST_F(LogTimesTest, SaysWhenThereAreNone) {
+TEST_F(LogTimesTest, MissingTimesAreReported) {
   LogTimes times(log_);
   EXPECT_FALSE(times.is_there());
   EXPECT_EQ(times.OffsetAt(start_), std::nullopt);
@@ -100,7 +100,7 @@ TEST_F(LogTimesTest, StampsLinesAtTheirFirstByte) {
   EXPECT_EQ(stamps.Add("o\n\n", 6), "o\n2026-11-20T07:03:22.008000000Z \n");
 }
 
-TEST(PodProcesses, AreReadFromProc) {
+TEST(PodProcesses, ProcessesAreReadFromProc) {
   const ProcessEntry entry = ParseProcessEntry(
       "42 (a) b) S 7 42 40 0 -1 4194304 500 0 0 0 250 50 0 0 20 0 1 0 12345 1000000 300 0 0");
   EXPECT_EQ(entry.id, 42);
@@ -116,7 +116,7 @@ TEST(PodProcesses, AreReadFromProc) {
   EXPECT_GT(absurd.resident_bytes, 0);
 }
 
-TEST(PodProcesses, AreThoseOfALeader) {
+TEST(PodProcesses, ProcessesAreFoundByTheirLeader) {
   const std::vector<ProcessEntry> all{{12, 11, 10}, {10, 1, 10}, {11, 10, 11}, {13, 12, 13},
                                       {20, 1, 20},  {21, 1, 20}, {30, 1, 30}};
   const auto found = ProcessesOf({10, 20}, all);
@@ -124,7 +124,7 @@ TEST(PodProcesses, AreThoseOfALeader) {
   EXPECT_EQ(found.at(20).size(), 2U);
 }
 
-TEST(PodProcesses, ListenOnTheirPorts) {
+TEST(PodProcesses, ListeningPortsAreFoundByAddress) {
   constexpr const char* kTable =
       "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
       "inode\n"

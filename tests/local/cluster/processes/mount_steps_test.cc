@@ -46,7 +46,7 @@ class MountStepsTest : public ::testing::Test {
   std::string base_;
 };
 
-TEST_F(MountStepsTest, PathsThatExistAreCovered) {
+TEST_F(MountStepsTest, ExistingPathsAreMountedOver) {
   const auto steps = Plan({{"volume", "here"}, {"volume/file", "here/file"}, {"other", "link"}});
   ASSERT_TRUE(steps) << steps.error().message;
   EXPECT_EQ(*steps, (std::vector<MountStep>{
@@ -66,7 +66,7 @@ bool Has(const std::vector<MountStep>& steps, const MountStep& step) {
 }
 
 // The file system that takes the folder's place shows all that the folder has beside the path.
-TEST_F(MountStepsTest, AMissingPathReplacesTheFolderThatIsThere) {
+TEST_F(MountStepsTest, MissingPathReplacesItsExistingFolder) {
   fs::create_directory(base_ + "/here/beside");
   fs::create_directory_symlink("beside", base_ + "/here/name");
   const auto steps = Plan({{"volume", "here/new/deep"}, {"other", "here/beside", true}});
@@ -85,7 +85,7 @@ TEST_F(MountStepsTest, AMissingPathReplacesTheFolderThatIsThere) {
   for (const MountStep& step : *steps) EXPECT_NE(step.from, "/proc") << "the rest stays";
 }
 
-TEST_F(MountStepsTest, FoldersOfMissingPathsAreReplacedByTheOutermost) {
+TEST_F(MountStepsTest, OutermostFolderOfMissingPathsIsReplaced) {
   fs::create_directories(base_ + "/here/inner/most");
   const auto steps = Plan({{"volume", "link/new"},
                            {"volume", "here/inner/most/new"},
@@ -104,7 +104,7 @@ TEST_F(MountStepsTest, FoldersOfMissingPathsAreReplacedByTheOutermost) {
 }
 
 // The new root shows all that the machine has beside the path.
-TEST_F(MountStepsTest, PathsBelowTheRootGetARootOfTheirOwn) {
+TEST_F(MountStepsTest, MissingPathsBelowTheRootReplaceTheRoot) {
   const std::string root = base_ + "/root";
   const auto steps = PlanMounts({{base_ + "/volume", "/berth-no-such-folder/deep"},
                                  {base_ + "/other", base_ + "/here/new"},
@@ -121,14 +121,14 @@ TEST_F(MountStepsTest, PathsBelowTheRootGetARootOfTheirOwn) {
   EXPECT_TRUE(Has(*steps, {Kind::kBind, base_ + "/other", root + base_ + "/here"}));
 }
 
-TEST_F(MountStepsTest, AVolumeInAVolume) {
+TEST_F(MountStepsTest, VolumeIsMountedInsideAVolume) {
   const auto steps = Plan({{"volume", "here"}, {"other", "here/in/ner"}});
   ASSERT_TRUE(steps) << steps.error().message;
   EXPECT_EQ(steps->back(), (MountStep{Kind::kBind, base_ + "/other", base_ + "/here/in/ner"}));
   EXPECT_TRUE(fs::is_directory(base_ + "/volume/in/ner"));
 }
 
-TEST_F(MountStepsTest, AMountThatCannotBeMadeIsRefused) {
+TEST_F(MountStepsTest, ImpossibleMountIsRefused) {
   EXPECT_EQ(RefusalOf({"none", "here"}), base_ + "/none is not there");
   EXPECT_EQ(RefusalOf({"volume/file", "here"}),
             "mountPath " + base_ + "/here: " + base_ + "/here is a folder, the volume a file");

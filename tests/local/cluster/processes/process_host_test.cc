@@ -100,7 +100,7 @@ struct Ending {
   }
 };
 
-TEST_F(ProcessHostTest, RunsAndReports) {
+TEST_F(ProcessHostTest, RunsAProgramAndReportsItsExit) {
   auto host = ProcessHost::Start(folder_);
   ASSERT_TRUE(host);
   Ending run;
@@ -128,7 +128,7 @@ TEST_F(ProcessHostTest, SignalsReachTheWholeGroup) {
   EXPECT_TRUE(Eventually([&] { return HasEnded(child); }));
 }
 
-TEST_F(ProcessHostTest, WhatCannotRunIsSaid) {
+TEST_F(ProcessHostTest, ProgramThatCannotRunIsReported) {
   auto host = ProcessHost::Start(folder_);
   ASSERT_TRUE(host);
   ProcessSpec spec = Shell("");
@@ -146,7 +146,7 @@ TEST_F(ProcessHostTest, WhatCannotRunIsSaid) {
   EXPECT_FALSE(fs::exists(folder_ + "/process"));
 }
 
-TEST_F(ProcessHostTest, OrdinaryEndTakesEverybodyAlong) {
+TEST_F(ProcessHostTest, DestroyedHostKillsEveryProcess) {
   auto host = ProcessHost::Start(folder_);
   ASSERT_TRUE(host);
   Ending deaf;
@@ -159,7 +159,7 @@ TEST_F(ProcessHostTest, OrdinaryEndTakesEverybodyAlong) {
   EXPECT_TRUE(Eventually([&] { return HasEnded(child); }));
 }
 
-TEST_F(ProcessHostTest, KilledHostTakesEverybodyAlong) {
+TEST_F(ProcessHostTest, KilledHostKillsEveryProcess) {
   const pid_t doomed = fork();
   if (doomed == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -238,7 +238,7 @@ TEST_F(ProcessHostTest, KeepsTheNewestOfALongLog) {
   EXPECT_EQ(log.substr(log.size() - 10), "e\nthe end\n");
 }
 
-TEST_F(ProcessHostTest, ProgramsGetTheirOwnUmaskAndNoFileOfOurs) {
+TEST_F(ProcessHostTest, ProgramsInheritNoUmaskOrFileOfTheHost) {
   const auto host = ProcessHost::Start("mark");
   ASSERT_TRUE(host);
   Ending ending;
@@ -250,7 +250,7 @@ TEST_F(ProcessHostTest, ProgramsGetTheirOwnUmaskAndNoFileOfOurs) {
   EXPECT_TRUE(Output().ends_with("]\nmark\n")) << Output();
 }
 
-TEST_F(ProcessHostTest, TheRecordIsThereBeforeTheProgramRuns) {
+TEST_F(ProcessHostTest, RecordIsWrittenBeforeTheProgramRuns) {
   auto host = ProcessHost::Start(folder_);
   ASSERT_TRUE(host);
   Ending run;
@@ -280,7 +280,7 @@ TEST_F(ProcessHostTest, NoProgramRunsWithoutARecord) {
   EXPECT_FALSE(fs::exists(folder_ + "/ran"));
 }
 
-TEST_F(ProcessHostTest, AProgramOfAnotherUser) {
+TEST_F(ProcessHostTest, ProgramRunsAsAnotherUser) {
   auto host = ProcessHost::Start(folder_);
   ASSERT_TRUE(host);
   Ending run;
@@ -302,7 +302,7 @@ TEST_F(ProcessHostTest, AProgramOfAnotherUser) {
   EXPECT_EQ(refused.error().message, "cannot execute: Permission denied");
 }
 
-TEST_F(ProcessHostTest, AChildCostsTheHostNoPageFaults) {
+TEST_F(ProcessHostTest, SpawnCostsTheHostNoPageFaults) {
   constexpr std::size_t kPages = 8192;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   void* const memory =
@@ -327,7 +327,7 @@ TEST_F(ProcessHostTest, AChildCostsTheHostNoPageFaults) {
   EXPECT_LT(after.ru_minflt - before.ru_minflt, static_cast<long>(kPages / 4));
 }
 
-TEST_F(ProcessHostTest, ManyAtOnce) {
+TEST_F(ProcessHostTest, ManyProgramsRunAtOnce) {
   auto host = ProcessHost::Start(folder_);
   ASSERT_TRUE(host);
   std::atomic<int> ended = 0;

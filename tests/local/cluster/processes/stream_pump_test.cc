@@ -85,7 +85,7 @@ class StreamPumpTest : public ::testing::Test {
   std::shared_ptr<Recorder> seen_ = std::make_shared<Recorder>();
 };
 
-TEST_F(StreamPumpTest, PassesOutputAndThenTheEnd) {
+TEST_F(StreamPumpTest, PassesOutputBeforeTheEnd) {
   const std::int64_t id = Add();
   const auto program = pump_->Handle(id);
   Say(files_.output, "out");
@@ -134,7 +134,7 @@ TEST_F(StreamPumpTest, WritesInputWhenTheProgramReads) {
   EXPECT_EQ(is_written.wait_for(std::chrono::seconds(20)), std::future_status::ready);
 }
 
-TEST_F(StreamPumpTest, AStreamWhoseCallbackThrowsEndsAlone) {
+TEST_F(StreamPumpTest, StreamWithAThrowingCallbackEndsAlone) {
   const auto program = pump_->Handle(Add());
   auto files = StandardFiles::MakeFor({.input = true, .output = true, .error = true});
   ASSERT_TRUE(files);
@@ -150,7 +150,7 @@ TEST_F(StreamPumpTest, AStreamWhoseCallbackThrowsEndsAlone) {
   EXPECT_TRUE(other_seen->WaitsForOutput("goes on"));
 }
 
-TEST_F(StreamPumpTest, TellsOfAClientThatHasGone) {
+TEST_F(StreamPumpTest, ReportsAClientThatHasLeft) {
   std::promise<void> gone;
   std::promise<void> closed;
   auto program = pump_->Handle(Add({[&] { gone.set_value(); }, [&] { closed.set_value(); }}));
@@ -161,7 +161,7 @@ TEST_F(StreamPumpTest, TellsOfAClientThatHasGone) {
   EXPECT_EQ(read(files_.input, &byte, 1), 0);
 }
 
-TEST_F(StreamPumpTest, DropsAnObserverThatIsTooSlowForPushedOutput) {
+TEST_F(StreamPumpTest, DropsAnObserverTooSlowForPushedOutput) {
   const std::int64_t id = pump_->Add({}, seen_, {});
   const auto program = pump_->Handle(id);
   program->Resume();
@@ -175,7 +175,7 @@ TEST_F(StreamPumpTest, DropsAnObserverThatIsTooSlowForPushedOutput) {
   EXPECT_EQ(seen_->output_, "firstsecond");
 }
 
-TEST_F(StreamPumpTest, EndsSessionsAtItsOwnEnd) {
+TEST_F(StreamPumpTest, DestructorEndsSessions) {
   const auto program = pump_->Handle(Add());
   pump_.reset();
   EXPECT_TRUE(seen_->WaitsForEnd());
@@ -245,7 +245,7 @@ class ProgramsBesideTest : public StreamPumpTest {
   std::unique_ptr<RunningProgram> program_;
 };
 
-TEST_F(ProgramsBesideTest, ShareTheMountsOfTheContainer) {
+TEST_F(ProgramsBesideTest, ProgramsShareTheMountsOfTheContainer) {
   fs::create_directories(folder_ + "/inside");
   fs::create_directories(folder_ + "/volume");
   std::ofstream(folder_ + "/volume/file") << "of the volume\n";
@@ -260,7 +260,7 @@ TEST_F(ProgramsBesideTest, ShareTheMountsOfTheContainer) {
   EXPECT_EQ(seen_->end_->exit_code, 9);
 }
 
-TEST_F(ProgramsBesideTest, HaveATerminalOfTheirOwn) {
+TEST_F(ProgramsBesideTest, ProgramsHaveTheirOwnTerminal) {
   const auto process = host_->Spawn(Shell("sleep 1000", "process"), [](ProcessExit) {});
   ASSERT_TRUE(process);
   RunBeside(*process, "stty size; test -t 0 && test -t 1 && echo yes", true);
@@ -268,7 +268,7 @@ TEST_F(ProgramsBesideTest, HaveATerminalOfTheirOwn) {
   EXPECT_EQ(seen_->output_, "30 100\r\nyes\r\n");
 }
 
-TEST_F(ProgramsBesideTest, DoNotStartBesideAnEndedProcess) {
+TEST_F(ProgramsBesideTest, ProgramsDoNotStartBesideAnEndedProcess) {
   std::promise<void> ended;
   const auto process =
       host_->Spawn(Shell("exit 0", "process"), [&](ProcessExit) { ended.set_value(); });
@@ -280,7 +280,7 @@ TEST_F(ProgramsBesideTest, DoNotStartBesideAnEndedProcess) {
   EXPECT_FALSE(host_->Spawn(spec, [](ProcessExit) {}));
 }
 
-TEST_F(ProgramsBesideTest, ContainersKeepTheirInputAndCanBeTapped) {
+TEST_F(ProgramsBesideTest, ContainersKeepTheirInputOpenAndCanBeAttached) {
   ProcessSpec spec = Shell("while read word; do echo got $word; done", "process");
   spec.keeps_input = true;
   std::promise<void> ended;

@@ -87,7 +87,7 @@ struct DaemonStory {
 
 const Json kUnready = {{"status", {{"conditions", nullptr}}}};
 
-TEST(DaemonSetPlanTest, OnePodForEachNode) {
+TEST(DaemonSetPlanTest, EachNodeHasOnePod) {
   DaemonStory story;
   EXPECT_THAT(story.CreatedOn(), ElementsAre("a", "b", "c"));
   story.AddPod("pa", "a");
@@ -98,7 +98,7 @@ TEST(DaemonSetPlanTest, OnePodForEachNode) {
   EXPECT_THAT(story.Removed(), ElementsAre("pa2", "pd"));
 }
 
-TEST(DaemonSetPlanTest, NodeSelectionAndTaints) {
+TEST(DaemonSetPlanTest, TaintsAndSelectorsLimitTheNodes) {
   DaemonStory story;
   story.nodes[1]["spec"]["taints"] =
       Json::array({{{"key", "gpu"}, {"value", "x"}, {"effect", "NoSchedule"}}});
@@ -116,7 +116,7 @@ TEST(DaemonSetPlanTest, NodeSelectionAndTaints) {
   EXPECT_THAT(story.CreatedOn(), ElementsAre("a"));
 }
 
-TEST(DaemonSetPlanTest, AReplacementOfWhatHasEnded) {
+TEST(DaemonSetPlanTest, FailedPodIsRemovedWithAnEvent) {
   DaemonStory story;
   story.nodes.resize(1);
   story.AddPod("pa", "a")["status"]["phase"] = "Failed";
@@ -138,7 +138,7 @@ TEST(DaemonSetPlanTest, RollsNodeByNode) {
   EXPECT_THAT(story.Removed(), IsEmpty());
 }
 
-TEST(DaemonSetPlanTest, SurgesBeforeItRemoves) {
+TEST(DaemonSetPlanTest, SurgePodIsCreatedBeforeTheOldPodIsRemoved) {
   DaemonStory story;
   story.nodes.resize(2);
   story.set["spec"]["updateStrategy"] = {
@@ -157,7 +157,7 @@ TEST(DaemonSetPlanTest, SurgesBeforeItRemoves) {
   EXPECT_THAT(story.CreatedOn(), ElementsAre("b"));
 }
 
-TEST(DaemonSetPlanTest, TellsOfItself) {
+TEST(DaemonSetPlanTest, StatusCountsThePods) {
   DaemonStory story;
   story.AddPod("pa", "a");
   story.AddPod("pb", "b").merge_patch(kUnready);

@@ -80,7 +80,7 @@ class DeploymentControllerTest : public ::testing::Test {
   GarbageCollector garbage_{api_, cache_, executor_, clock_};
 };
 
-TEST_F(DeploymentControllerTest, RunsRollsOutAndUndoes) {
+TEST_F(DeploymentControllerTest, DeploymentRunsRollsOutAndUndoes) {
   CreateDeployment(3);
   Play();
   ASSERT_EQ(Pods().size(), 3U);
@@ -101,7 +101,7 @@ TEST_F(DeploymentControllerTest, RunsRollsOutAndUndoes) {
   EXPECT_TRUE(ConditionIs(Deployment(), "Available", "True"));
 }
 
-TEST_F(DeploymentControllerTest, DeletionTakesSetsAndPods) {
+TEST_F(DeploymentControllerTest, DeletionRemovesReplicaSetsAndPods) {
   CreateDeployment(2);
   Play();
   ASSERT_TRUE(api_.Delete(kDeployments, "default", "web", {}));
@@ -110,7 +110,7 @@ TEST_F(DeploymentControllerTest, DeletionTakesSetsAndPods) {
   EXPECT_TRUE(Sets().empty());
 }
 
-TEST_F(DeploymentControllerTest, APodThatIsDeletedComesBack) {
+TEST_F(DeploymentControllerTest, DeletedPodIsReplaced) {
   CreateDeployment(2);
   Play();
   const std::string gone = NameOf(*Pods()[0]);
@@ -122,7 +122,7 @@ TEST_F(DeploymentControllerTest, APodThatIsDeletedComesBack) {
   for (const Object& pod : Pods()) EXPECT_NE(NameOf(*pod), gone);
 }
 
-TEST_F(DeploymentControllerTest, TakesOverWhatItsSelectorSelects) {
+TEST_F(DeploymentControllerTest, AdoptsReplicaSetsThatItsSelectorMatches) {
   CreateDeployment(1);
   Play();
   const std::string set = NameOf(*Sets()[0]);
@@ -141,7 +141,7 @@ TEST_F(DeploymentControllerTest, TakesOverWhatItsSelectorSelects) {
   EXPECT_EQ(NameOf(*Pods()[0]), pod);
 }
 
-TEST_F(DeploymentControllerTest, ARefusedPodIsToldAndRetried) {
+TEST_F(DeploymentControllerTest, RefusedPodIsReportedAndRetried) {
   const ApiError full{403, "Forbidden", "quota is used up", nullptr};
   bool refuse = true;
   api_.set_refusal([&](const std::string& verb, const ResourceId& resource) {

@@ -160,7 +160,7 @@ class World {
 
 using Sizes = std::map<std::string, std::int64_t>;
 
-TEST(DeploymentPlanTest, TheFirstReplicaSet) {
+TEST(DeploymentPlanTest, FirstReplicaSetHasTheTemplateHash) {
   World world(3);
   world.Settle();
   EXPECT_EQ(world.Sizes(), (Sizes{{"a", 3}}));
@@ -189,7 +189,7 @@ struct RolloutRow {
   Json unavailable;
 };
 
-TEST(DeploymentPlanTest, RolloutsOfEverySizeStayWithinTheirLimitsAndEnd) {
+TEST(DeploymentPlanTest, RolloutsOfEverySizeEndWithinTheirLimits) {
   for (const RolloutRow& row : std::vector<RolloutRow>{{1, "25%", "25%"},
                                                        {1, 0, 1},
                                                        {2, 1, 0},
@@ -215,7 +215,7 @@ TEST(DeploymentPlanTest, RolloutsOfEverySizeStayWithinTheirLimitsAndEnd) {
   }
 }
 
-TEST(DeploymentPlanTest, AnImageThatNeverGetsReadyLeavesTheOthersAndIsUndone) {
+TEST(DeploymentPlanTest, UnreadyImageKeepsReadyPodsAndIsUndone) {
   World world(4);
   world.Settle();
   world.Break("bad");
@@ -248,7 +248,7 @@ TEST(DeploymentPlanTest, RecreateEndsAllPodsFirst) {
   EXPECT_EQ(world.Sizes(), (Sizes{{"a", 0}, {"b", 2}}));
 }
 
-TEST(DeploymentPlanTest, APausedDeploymentScalesButDoesNotRollOut) {
+TEST(DeploymentPlanTest, PausedDeploymentScalesButDoesNotRollOut) {
   World world(2);
   world.Settle();
   world.Change({{"paused", true}});
@@ -276,7 +276,7 @@ TEST(DeploymentPlanTest, ScalingDuringARolloutKeepsProportions) {
   EXPECT_EQ(world.Sizes(), (Sizes{{"a", 15}, {"b", 10}}));
 }
 
-TEST(DeploymentPlanTest, HistoryIsLimited) {
+TEST(DeploymentPlanTest, OldReplicaSetsAreLimited) {
   World world(1, {{"revisionHistoryLimit", 2}});
   for (const char* image : {"a", "b", "c", "d", "e"}) {
     world.SetImage(image);
@@ -286,7 +286,7 @@ TEST(DeploymentPlanTest, HistoryIsLimited) {
   EXPECT_EQ(world.removed().size(), 2U);
 }
 
-TEST(DeploymentPlanTest, ScalingToZeroAndBack) {
+TEST(DeploymentPlanTest, ScalesToZeroAndBack) {
   World world(3);
   world.Settle();
   world.Change({{"replicas", 0}});

@@ -55,7 +55,7 @@ ReplicaSetPlan Plan(const Json& set, const std::vector<Json>& pods) {
   return PlanReplicaSet(view, kSetNow);
 }
 
-TEST(ReplicaSetPlanTest, MakesWhatIsMissing) {
+TEST(ReplicaSetPlanTest, CreatesMissingPods) {
   const Json ended{{"status", {{"phase", "Failed"}}}};
   const Json deleting{{"metadata", {{"deletionTimestamp", "2026-11-22T10:00:00Z"}}}};
   const ReplicaSetPlan plan =
@@ -67,7 +67,7 @@ TEST(ReplicaSetPlanTest, MakesWhatIsMissing) {
       "observedGeneration": 3})"));
 }
 
-TEST(ReplicaSetPlanTest, RemovesTheLeastUseful) {
+TEST(ReplicaSetPlanTest, RemovesTheLeastUsefulPods) {
   const Json pending{{"status", {{"phase", "Pending"}, {"conditions", nullptr}}}};
   const Json cheap{
       {"metadata", {{"annotations", {{"controller.kubernetes.io/pod-deletion-cost", "-1"}}}}}};
@@ -106,7 +106,7 @@ TEST(ReplicaSetPlanTest, APodIsAvailableOnceItWasReadyLongEnough) {
   EXPECT_EQ(plan.look_again, *ParseTime("2026-11-22T10:00:03Z"));
 }
 
-TEST(ReplicaSetPlanTest, AFailureIsAConditionUntilPodsCanBeMade) {
+TEST(ReplicaSetPlanTest, FailedCreationIsAConditionUntilItSucceeds) {
   ReplicaSetView view;
   Json set = Set(1);
   view.set = std::make_shared<const Json>(set);
@@ -123,7 +123,7 @@ TEST(ReplicaSetPlanTest, AFailureIsAConditionUntilPodsCanBeMade) {
   EXPECT_FALSE((*PlanReplicaSet(view, kSetNow).status).contains("conditions"));
 }
 
-TEST(ReplicaSetPlanTest, ADeletedSetMakesNothing) {
+TEST(ReplicaSetPlanTest, DeletedSetCreatesNoPods) {
   EXPECT_EQ(Plan(Set(2), {}).create, 2U);
   Json set = Set(2);
   set["metadata"]["deletionTimestamp"] = "2026-11-22T10:00:00Z";

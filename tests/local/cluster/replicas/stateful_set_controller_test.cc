@@ -90,7 +90,7 @@ class StatefulSetControllerTest : public ::testing::Test {
   GarbageCollector garbage_{api_, cache_, executor_, clock_};
 };
 
-TEST_F(StatefulSetControllerTest, RunsRollsOutAndUndoes) {
+TEST_F(StatefulSetControllerTest, StatefulSetRunsRollsOutAndUndoes) {
   CreateSet(3);
   Play();
   EXPECT_EQ(Names(kPods), "db-0 db-1 db-2");
@@ -113,7 +113,7 @@ TEST_F(StatefulSetControllerTest, RunsRollsOutAndUndoes) {
   EXPECT_EQ(All(kControllerRevisions).size(), 2U);
 }
 
-TEST_F(StatefulSetControllerTest, DeletionTakesPodsAndRevisions) {
+TEST_F(StatefulSetControllerTest, DeletionRemovesPodsAndRevisions) {
   CreateSet(2, {{"podManagementPolicy", "Parallel"}});
   Play();
   ASSERT_TRUE(api_.Delete(kStatefulSets, "default", "db", {}));
@@ -122,7 +122,7 @@ TEST_F(StatefulSetControllerTest, DeletionTakesPodsAndRevisions) {
   EXPECT_EQ(Names(kControllerRevisions), "");
 }
 
-TEST_F(StatefulSetControllerTest, ClaimsOutliveTheirPodsUnlessThePolicySaysSo) {
+TEST_F(StatefulSetControllerTest, ClaimsAreKeptOrDeletedByTheRetentionPolicy) {
   const Json claim = {
       {"metadata", {{"name", "data"}}},
       {"spec",
@@ -147,7 +147,7 @@ TEST_F(StatefulSetControllerTest, ClaimsOutliveTheirPodsUnlessThePolicySaysSo) {
   EXPECT_EQ(Names(kPersistentVolumeClaims), "");
 }
 
-TEST_F(StatefulSetControllerTest, TriesRefusedPodsAgain) {
+TEST_F(StatefulSetControllerTest, RetriesRefusedPods) {
   const ApiError refusal{403, "Forbidden", "no room", Json()};
   bool refuses = true;
   api_.set_refusal([&](const std::string& verb, const ResourceId& resource) {
@@ -161,7 +161,7 @@ TEST_F(StatefulSetControllerTest, TriesRefusedPodsAgain) {
   EXPECT_EQ(Names(kPods), "db-0");
 }
 
-TEST_F(StatefulSetControllerTest, RefusesWhatMayNotChange) {
+TEST_F(StatefulSetControllerTest, RefusesChangesOfImmutableFields) {
   CreateSet(1);
   const auto changed = api_.Patch(kStatefulSets, "default", "db", PatchType::kMerge,
                                   {{"spec", {{"serviceName", "others"}}}}, {});

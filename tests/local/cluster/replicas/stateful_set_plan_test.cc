@@ -101,7 +101,7 @@ TEST(StatefulSetPlanTest, APodHasAStableName) {
   EXPECT_FALSE(pod["metadata"].contains("generateName"));
 }
 
-TEST(StatefulSetPlanTest, OneAfterTheOther) {
+TEST(StatefulSetPlanTest, CreatesPodsInOrder) {
   Story story(StatefulSet(3));
   EXPECT_THAT(story.Created(), ElementsAre("db-0"));
   story.Add(0, kNotReadyPod);
@@ -115,7 +115,7 @@ TEST(StatefulSetPlanTest, OneAfterTheOther) {
   EXPECT_EQ(waits.look_again, ParseTime("2026-11-22T10:00:20Z"));
 }
 
-TEST(StatefulSetPlanTest, AllAtOnce) {
+TEST(StatefulSetPlanTest, ParallelPolicyCreatesAllPodsAtOnce) {
   Story story(StatefulSet(3, kParallel));
   story.set["spec"]["ordinals"]["start"] = 5;
   EXPECT_THAT(story.Created(), ElementsAre("db-5", "db-6", "db-7"));
@@ -142,7 +142,7 @@ TEST(StatefulSetPlanTest, AnUnhealthyPodAboveTheSizeWaitsForTheFirst) {
   EXPECT_THAT(story.Removed(), IsEmpty());
 }
 
-TEST(StatefulSetPlanTest, ReplacesWhatHasEnded) {
+TEST(StatefulSetPlanTest, RemovesAFailedPodWithAnEvent) {
   Story story(StatefulSet(2));
   story.Add(0, {{"status", {{"phase", "Failed"}}}});
   story.Add(1);
@@ -187,7 +187,7 @@ TEST(StatefulSetPlanTest, OnDeleteLeavesPodsAlone) {
   EXPECT_EQ(story.Plan().create.at(0)["spec"]["containers"][0]["image"], "new");
 }
 
-TEST(StatefulSetPlanTest, TellsOfItself) {
+TEST(StatefulSetPlanTest, StatusCountsPodsAndRevisions) {
   Story story(StatefulSet(2));
   story.Add(0);
   story.Add(1, kNotReadyPod);
@@ -210,7 +210,7 @@ TEST(StatefulSetPlanTest, TellsOfItself) {
   EXPECT_EQ(done["currentReplicas"], 2);
 }
 
-TEST(StatefulSetPlanTest, KeepsTheHistoryThatIsAskedFor) {
+TEST(StatefulSetPlanTest, KeepsUsedRevisionsAndTheHistoryLimit) {
   Story story(StatefulSet(1, {{"revisionHistoryLimit", 0}}));
   story.ChangeTemplate();
   EXPECT_THAT(story.Plan().remove_revisions, IsEmpty());  // the status names the earlier one
@@ -239,7 +239,7 @@ TEST(StatefulSetPlanTest, AdoptsPodsWithItsNamesAlone) {
   EXPECT_THAT(story.Plan().adopt, ElementsAre(0));
 }
 
-TEST(StatefulPodsTest, OrdinalsOfNames) {
+TEST(StatefulPodsTest, OrdinalIsReadFromThePodName) {
   EXPECT_EQ(OrdinalOf("db-0", "db"), 0);
   EXPECT_EQ(OrdinalOf("db-12", "db"), 12);
   for (const char* other : {"db", "db-", "db-x", "db-01", "db--1", "dbx-1", "db-1-1"}) {
@@ -247,7 +247,7 @@ TEST(StatefulPodsTest, OrdinalsOfNames) {
   }
 }
 
-TEST(StatefulPodsTest, ClaimsAndTheirOwners) {
+TEST(StatefulPodsTest, ClaimsAreNamedAndOwnedByThePolicy) {
   Json set = StatefulSet(2);
   set["spec"]["volumeClaimTemplates"] = Json::array(
       {{{"metadata", {{"name", "data"}}}, {"spec", {{"accessModes", {"ReadWriteOnce"}}}}}});

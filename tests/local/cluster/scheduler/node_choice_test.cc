@@ -40,11 +40,11 @@ std::string Refused(const std::string& counts, const std::string& reasons,
          " nodes are available: " + preemption + ".";
 }
 
-TEST(NodeChoiceTest, WithoutNodesTheMessageSaysSo) {
+TEST(NodeChoiceTest, MessageReportsThatThereAreNoNodes) {
   EXPECT_EQ(Choose(Pod(), {}), "no nodes available to schedule pods");
 }
 
-TEST(NodeChoiceTest, LeastTakenThenByName) {
+TEST(NodeChoiceTest, ChoosesTheLeastUsedNodeThenByName) {
   NodeRooms rooms;
   Add(rooms, "a", {}, {{"cpu", 500}});
   Add(rooms, "b", {});
@@ -52,14 +52,14 @@ TEST(NodeChoiceTest, LeastTakenThenByName) {
   EXPECT_EQ(Choose(Pod(), rooms), "b");
 }
 
-TEST(NodeChoiceTest, ShortageNamesEveryResource) {
+TEST(NodeChoiceTest, RefusalNamesEveryMissingResource) {
   NodeRooms rooms;
   Add(rooms, "a", {}, {{"cpu", 1500}, {"pods", 2}});
   EXPECT_EQ(Choose(Pod(), rooms), Refused("1", "1 Insufficient cpu, 1 Too many pods",
                                           "1 No preemption victims found for incoming pod"));
 }
 
-TEST(NodeChoiceTest, NeverBigEnough) {
+TEST(NodeChoiceTest, PreemptionDoesNotHelpWhereNoNodeIsLargeEnough) {
   NodeRooms rooms;
   Add(rooms, "a", {});
   const Json gpu = {
@@ -68,7 +68,7 @@ TEST(NodeChoiceTest, NeverBigEnough) {
                                              "1 Preemption is not helpful for scheduling"));
 }
 
-TEST(NodeChoiceTest, TaintsSelectorsAndCordons) {
+TEST(NodeChoiceTest, RefusalCountsTaintsSelectorsAndCordons) {
   NodeRooms rooms;
   const Json taint = {{"key", "nvidia.com/gpu"}, {"value", "present"}, {"effect", "NoSchedule"}};
   Add(rooms, "tainted",
@@ -110,7 +110,7 @@ TEST(NodeChoiceTest, RequiredAffinityExcludesNodesThatDoNotMatch) {
   EXPECT_NE(Choose(with("gpus", "Lt", {"4"}), rooms), "a");
 }
 
-TEST(NodeChoiceTest, PreferredAffinityComesBeforeRoom) {
+TEST(NodeChoiceTest, PreferredAffinityOutranksFreeCapacity) {
   NodeRooms rooms;
   Add(rooms, "demand", {});
   Add(rooms, "low", {{"metadata", {{"labels", {{"priority", "spot"}}}}}}, {{"cpu", 500}});

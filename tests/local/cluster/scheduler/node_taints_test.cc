@@ -60,7 +60,7 @@ class NodeTaintsTest : public ::testing::Test {
   NodeTaints taints_{api_, cache_, executor_, executor_, clock_};
 };
 
-TEST_F(NodeTaintsTest, ConditionsBringTaintsAndTakeThemAway) {
+TEST_F(NodeTaintsTest, NodeConditionsAddAndRemoveTaints) {
   Json node = **api_.Get(kNodes, "", "n");
   node["spec"]["taints"] = Json::array({{{"key", "mine"}, {"effect", "NoSchedule"}}});
   ASSERT_TRUE(api_.Update(kNodes, "", "n", node, {}));
@@ -76,7 +76,7 @@ TEST_F(NodeTaintsTest, ConditionsBringTaintsAndTakeThemAway) {
   EXPECT_EQ(Taints(), "mine:NoSchedule ");
 }
 
-TEST_F(NodeTaintsTest, ANodeThatIsUnschedulableHasItsTaint) {
+TEST_F(NodeTaintsTest, UnschedulableNodeHasItsTaint) {
   Json node = **api_.Get(kNodes, "", "n");
   node["spec"]["unschedulable"] = true;
   ASSERT_TRUE(api_.Update(kNodes, "", "n", node, {}));
@@ -89,7 +89,7 @@ TEST_F(NodeTaintsTest, ANodeThatIsUnschedulableHasItsTaint) {
   EXPECT_EQ(Taints(), "");
 }
 
-TEST_F(NodeTaintsTest, PodsLeaveAfterTheTimeThatTheyTolerate) {
+TEST_F(NodeTaintsTest, PodsAreEvictedAfterTheirTolerationSeconds) {
   const auto tolerates = [](Json more) {
     more.update({{"key", "node.kubernetes.io/unreachable"}, {"operator", "Exists"}});
     return Json::array({more});
@@ -115,7 +115,7 @@ TEST_F(NodeTaintsTest, PodsLeaveAfterTheTimeThatTheyTolerate) {
   EXPECT_TRUE(IsThere("forever"));
 }
 
-TEST_F(NodeTaintsTest, ATaintOfAnAdministratorEvictsAtOnce) {
+TEST_F(NodeTaintsTest, TaintOfAnAdministratorEvictsAtOnce) {
   ASSERT_TRUE(api_.Create(kPods, "default",
                           {{"metadata", {{"name", "p"}, {"finalizers", {"test/keep"}}}},
                            {"spec",

@@ -24,7 +24,7 @@ std::int64_t Nanocores(const UsageReading& before, const UsageReading& now) {
   return UsageBetween(before, now).at("u").by_container.at("c").nanocores;
 }
 
-TEST(UsageBetween, IsTheMeanOfTheWindow) {
+TEST(UsageBetween, UsageIsTheMeanOfTheWindow) {
   const auto before = ReadingAt(seconds(10), {{7, seconds(3)}});
   const auto now = ReadingAt(seconds(20), {{7, seconds(8)}});
   const PodUsage wanted{seconds(10), {{"c", {500'000'000, 4096}}}};
@@ -39,7 +39,7 @@ TEST(UsageBetween, CountsNewProcessesFromTheirStart) {
   EXPECT_EQ(Nanocores(before, ReadingAt(seconds(20), {{7, seconds(2)}})), 200'000'000);
 }
 
-TEST(UsageBetween, ANewContainerCountsFromItsStart) {
+TEST(UsageBetween, NewContainerCountsFromItsStart) {
   const auto now = ReadingAt(seconds(20), {{7, seconds(1)}}, kBegin + seconds(16));
   EXPECT_EQ(Nanocores({}, now), 250'000'000);
   EXPECT_EQ(UsageBetween({}, now).at("u").window, seconds(4));
@@ -47,7 +47,7 @@ TEST(UsageBetween, ANewContainerCountsFromItsStart) {
   EXPECT_EQ(Nanocores(ReadingAt(seconds(10), {{7, milliseconds(1)}}), now), 250'000'000);
 }
 
-TEST(UsageBetween, AContainerThatStartsNowDividesByNoZero) {
+TEST(UsageBetween, ContainerThatStartsNowHasNoUsage) {
   const auto now = ReadingAt(seconds(20), {{7, Duration(0)}}, kBegin + seconds(20));
   EXPECT_EQ(Nanocores({}, now), 0);
 }
@@ -74,7 +74,7 @@ net::Response Ask(const std::string& text) {
   return UsageAnswer(*target, *ParseApiPath(target->path), View());
 }
 
-TEST(UsageAnswer, OfAPod) {
+TEST(UsageAnswer, AnswersTheUsageOfAPod) {
   const auto answer = Ask("/apis/metrics.k8s.io/v1beta1/namespaces/ns/pods/a");
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(Json::parse(answer.body), Json::parse(R"({
@@ -85,13 +85,13 @@ TEST(UsageAnswer, OfAPod) {
     "containers": [{"name": "c", "usage": {"cpu": "1500000n", "memory": "3Ki"}}]})"));
 }
 
-TEST(UsageAnswer, OfANodeIsTheSumOfItsPods) {
+TEST(UsageAnswer, UsageOfANodeIsTheSumOfItsPods) {
   const Json node = Json::parse(Ask("/apis/metrics.k8s.io/v1beta1/nodes/n1").body);
   EXPECT_EQ(node["usage"], Json::parse(R"({"cpu": "2000001n", "memory": "5Ki"})"));
   EXPECT_EQ(node["window"], "15.062s");
 }
 
-TEST(UsageAnswer, ListsWhatIsSelectedAndRuns) {
+TEST(UsageAnswer, ListsSelectedRunningPods) {
   const auto names = [](const std::string& query) {
     Json found = Json::array();
     const Json list = Json::parse(Ask("/apis/metrics.k8s.io/v1beta1/pods" + query).body);
@@ -103,7 +103,7 @@ TEST(UsageAnswer, ListsWhatIsSelectedAndRuns) {
   EXPECT_EQ(names("?fieldSelector=metadata.name!%3Db"), Json::parse(R"(["a"])"));
 }
 
-TEST(UsageAnswer, RefusesWhatItLacks) {
+TEST(UsageAnswer, RefusesUnknownPaths) {
   struct Row {
     const char* path;
     int code;

@@ -93,7 +93,7 @@ class VolumeControllerTest : public ::testing::Test {
   VolumeController volumes_{api_, cache_, executor_, executor_, clock_, folders_};
 };
 
-TEST_F(VolumeControllerTest, AClaimGetsAFolderAndGivesItBack) {
+TEST_F(VolumeControllerTest, ClaimIsBoundToAFolderAndReleasesIt) {
   CreateClaim("c");
   const Json claim = Claim("c");
   EXPECT_EQ(claim["spec"]["storageClassName"], "standard");
@@ -112,7 +112,7 @@ TEST_F(VolumeControllerTest, AClaimGetsAFolderAndGivesItBack) {
   EXPECT_FALSE(fs::exists(folder));
 }
 
-TEST_F(VolumeControllerTest, AClaimInUseStays) {
+TEST_F(VolumeControllerTest, ClaimInUseIsKept) {
   CreateClaim("c");
   const std::string folder = VolumeOf("c")["spec"]["hostPath"]["path"];
   CreatePod("p", {{"persistentVolumeClaim", {{"claimName", "c"}}}});
@@ -128,7 +128,7 @@ TEST_F(VolumeControllerTest, AClaimInUseStays) {
   EXPECT_FALSE(fs::exists(folder));
 }
 
-TEST_F(VolumeControllerTest, ARetainedVolumeIsReleased) {
+TEST_F(VolumeControllerTest, RetainedVolumeIsReleased) {
   Json retain = DefaultStorageClass();
   retain["metadata"] = {{"name", "kept"}};
   retain["reclaimPolicy"] = "Retain";
@@ -142,7 +142,7 @@ TEST_F(VolumeControllerTest, ARetainedVolumeIsReleased) {
   EXPECT_TRUE(Volume(NameOf(volume)).is_null());
 }
 
-TEST_F(VolumeControllerTest, VolumesOfPeopleAreFoundBySize) {
+TEST_F(VolumeControllerTest, SmallestSufficientVolumeIsBound) {
   for (const auto& [name, size] : {std::pair("small", "1Gi"), {"large", "9Gi"}, {"fit", "5Gi"}}) {
     ASSERT_TRUE(api_.Create(kPersistentVolumes, "",
                             {{"metadata", {{"name", name}}},
@@ -170,7 +170,7 @@ TEST_F(VolumeControllerTest, VolumesOfPeopleAreFoundBySize) {
   EXPECT_TRUE(IsDeleting(Volume("fit"))) << "a bound volume is protected";
 }
 
-TEST_F(VolumeControllerTest, AClaimMayWaitForItsPod) {
+TEST_F(VolumeControllerTest, ClaimWaitsForItsFirstPod) {
   Json late = DefaultStorageClass();
   late["metadata"] = {{"name", "late"}};
   late["volumeBindingMode"] = "WaitForFirstConsumer";
@@ -185,7 +185,7 @@ TEST_F(VolumeControllerTest, AClaimMayWaitForItsPod) {
   EXPECT_TRUE(found->at("data").read_only);
 }
 
-TEST_F(VolumeControllerTest, AnEphemeralVolumeHasAClaimOfItsOwn) {
+TEST_F(VolumeControllerTest, EphemeralVolumeHasItsOwnClaim) {
   CreatePod("p", {{"ephemeral",
                    {{"volumeClaimTemplate",
                      {{"spec",
@@ -198,7 +198,7 @@ TEST_F(VolumeControllerTest, AnEphemeralVolumeHasAClaimOfItsOwn) {
   EXPECT_TRUE(found->contains("data"));
 }
 
-TEST_F(VolumeControllerTest, AClaimGrowsAndItsLossIsTold) {
+TEST_F(VolumeControllerTest, ClaimGrowsAndItsLossIsReported) {
   CreateClaim("c");
   const auto grown =
       api_.Patch(kPersistentVolumeClaims, "default", "c", PatchType::kMerge,
