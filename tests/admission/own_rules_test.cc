@@ -20,7 +20,7 @@ TEST(OwnRulesTest, AreSetAndListedByName) {
   EXPECT_NE(rules.NamesOfDisabled().find("wake-the-flavor"), std::string::npos);
 }
 
-TEST(OwnRulesTest, OldNameSetsTheWiderRule) {
+TEST(OwnRulesTest, NarrowerRulesNameSetsTheWiderRule) {
   OwnRules rules;
   ASSERT_TRUE(rules.Set("owners-before-returning-borrowers", false));
   EXPECT_EQ(rules.NamesOfDisabled(), "owners-before-borrowers");

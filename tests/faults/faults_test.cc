@@ -15,7 +15,7 @@ namespace {
 using local::Json;
 using ::testing::HasSubstr;
 
-TEST_F(HistoryTest, AllowsAProperStart) {
+TEST_F(HistoryTest, AllowsAJobStartedAfterItsAdmission) {
   PutJob("j", true);
   PutWorkload("w", "j", "", false);
   PutWorkload("w", "j", "4", true);

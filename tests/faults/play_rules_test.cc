@@ -29,7 +29,7 @@ class PodRulesTest : public PlayRulesTest {
   }
 };
 
-TEST_F(PodRulesTest, AllowAProperLife) {
+TEST_F(PodRulesTest, AllowAGroupFromAdmissionToItsEnd) {
   Put("pods", "default", "p", InGroup(Pod(true, "Pending")));
   PutWorkload("g", "nobody", "1", true);
   Put("pods", "default", "p", InGroup(Pod(false, "Running")));
@@ -107,7 +107,7 @@ class JobSetRulesTest : public PlayRulesTest {
   const Json pool_ = {{"pool", "f"}};
 };
 
-TEST_F(JobSetRulesTest, AllowAProperLife) {
+TEST_F(JobSetRulesTest, AllowASetFromAdmissionToItsEnd) {
   PutSet(true, nowhere_);
   PutWorkload("w", "s", "1", true);
   PutSet(false, pool_);
@@ -238,7 +238,7 @@ class DaskRulesTest : public PlayRulesTest {
   }
 };
 
-TEST_F(DaskRulesTest, AllowAProperLife) {
+TEST_F(DaskRulesTest, AllowAPodStartedAfterAdmission) {
   PutPod("p", true);
   PutWorkload("w", "c", "1", true);
   PutPod("p", false);

@@ -67,7 +67,7 @@ class PolicyRulesTest : public PlayRulesTest {
   }
 };
 
-TEST_F(PolicyRulesTest, AllowAProperLife) {
+TEST_F(PolicyRulesTest, AllowAGrantedRequestOfAReadyCheck) {
   PutRequest("1", false, std::chrono::seconds(50));
   PutRequest("1", true, std::chrono::seconds(70));
   PutWorkload("w", "j", "1", true, "Ready");

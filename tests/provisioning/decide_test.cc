@@ -129,7 +129,7 @@ TEST(DecideTest, WaitingForDaysWritesNothing) {
   EXPECT_THAT(world.RequestNames(), ElementsAre(kPr));
 }
 
-TEST(DecideTest, EarlyRejectionIsShownInTheCheckMessage) {
+TEST(DecideTest, EarlyRefusalOfARequestIsShownInTheCheckMessage) {
   World world;
   world.Settle();
   world.Answer("Accepted", kFalse, "NoQueuedNodepoolAvailable", "No nodepool is available");

@@ -146,7 +146,7 @@ TEST(PolicyTest, FailedStepsLeadFromFlavorToFlavor) {
   EXPECT_EQ(world.check().state, api::CheckState::kReady);
 }
 
-TEST(PolicyTest, StepWithoutQuotaIsSkippedAndTriedLater) {
+TEST(PolicyTest, StepWithoutQuotaIsPassedOverAndTriedLater) {
   World world = ChainWorld();
   world.GiveQuota("flex");
   world.Settle();

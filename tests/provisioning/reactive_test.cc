@@ -333,7 +333,7 @@ TEST(ReactiveTest, AStepThatIsExpectedToWaitLongIsPassedOver) {
   EXPECT_EQ(world.check().state, CheckState::kReady);
 }
 
-TEST(ReactiveTest, StepIsSkippedNoLongerThanTheGain) {
+TEST(ReactiveTest, StepIsPassedOverNoLongerThanTheGain) {
   ReactiveWorld world = SlowWorld();
   world.GiveQuota("low");
   world.Settle();

@@ -110,7 +110,7 @@ TEST(SlowStepsTest, SlowStepIsComparedWithTheNextAllowedStep) {
   EXPECT_FALSE(VetoesIn(world).contains("demand"));
 }
 
-TEST(SlowStepsTest, SkippedSlowStepIsUsedWhenQuickStepsAreExhausted) {
+TEST(SlowStepsTest, SlowStepIsUsedOnceTheQuickStepsAreExhausted) {
   World world = Chain();
   world.policy->steps.pop_back();
   world.policy->steps[1].max_attempts = 1;
@@ -141,7 +141,7 @@ TEST(SlowStepsTest, SkippedSlowStepIsUsedWhenQuickStepsAreExhausted) {
 }
 
 // A queue without the flavor of the quick step, or whose quota of it is used for days.
-TEST(SlowStepsTest, StepIsSkippedNoLongerThanTheGain) {
+TEST(SlowStepsTest, StepIsPassedOverNoLongerThanTheGain) {
   World world = Chain();
   Granted(world, "flex", 20, kSlowWait, 60);
   Granted(world, "spot", 20, 100, 60);

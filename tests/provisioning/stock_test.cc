@@ -226,7 +226,7 @@ void WaitInVain(World& world) {
   world.Settle();
 }
 
-TEST(SharedStockTest, AnotherWorkloadSkipsAStepThatIsOutOfStock) {
+TEST(SharedStockTest, AnotherWorkloadPassesOverAStepThatIsOutOfStock) {
   World first = Chained();
   WaitInVain(first);
   EXPECT_EQ(first.check().message,

@@ -115,7 +115,7 @@ TEST(VetoTest, EditedPolicyTakesEffectAndKeepsTheRequest) {
   EXPECT_EQ(world.check().message, "Going on with step demand after step spot: None.");
 }
 
-TEST(VetoTest, APriceAboveTheLimitIsNeverAskedFor) {
+TEST(VetoTest, StepAboveThePriceLimitIsNeverRequested) {
   World world = TwoPools(5, 5);
   world.policy->max_price_per_hour = Price("10");
   world.policy->steps[0].price_per_hour = Price("3.5");
@@ -162,7 +162,7 @@ TEST(VetoTest, UnknownPriceIsAboveEveryLimit) {
                         "annotation berth.dev/price-per-hour of its flavor"));
 }
 
-TEST(VetoTest, StepIsSkippedForJobsThatMayRunLonger) {
+TEST(VetoTest, StepIsPassedOverForJobsThatMayRunLonger) {
   World world = TwoPools(5, 5);
   world.policy->steps[0].max_run_seconds = 3600;
   world.workload.spec.maximum_execution_time_seconds = 3601;

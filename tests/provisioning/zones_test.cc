@@ -124,7 +124,7 @@ TEST(ZonesTest, PermanentFailureOfAZoneEndsNoOtherZone) {
   EXPECT_EQ(world.check().message, "No step is left after step gpu: zone c: Never there.");
 }
 
-TEST(ZonesTest, RestingZoneIsSkippedByAllWorkloads) {
+TEST(ZonesTest, RestingZoneIsPassedOverByAllWorkloads) {
   World first = Zoned();
   first.stock.emplace();
   first.Settle();

@@ -146,7 +146,7 @@ TEST_F(AdmissionFaultsTest, WorkloadWithRefusedWritesDoesNotBlockTheNextOne) {
   EXPECT_TRUE(Is("a", api::kAdmitted));
 }
 
-TEST_F(AdmissionFaultsTest, AdmitsTheNextWorkloadAfterAnAdmittedOneIsDeleted) {
+TEST_F(AdmissionFaultsTest, AdmitsTheNextWorkloadAfterTheFirstIsDeleted) {
   PutQueues(1);
   executor_.RunFor(2s);
   PutWorkload("a", 1);

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Table, WakesTest,
 // changes later that would wake `w`, which came in the same cycle.
 class KeptNodesTest : public WakesWorld, public ::testing::WithParamInterface<bool> {};
 
-TEST_P(KeptNodesTest, NodesOfAVictimPlanWakeTheWaitingWorkloadOnlyWithTheRule) {
+TEST_P(KeptNodesTest, NodesKeptForAParkedHeadGoToTheNextWorkloadOnlyWithTheRule) {
   Crash();
   options_.driver.scheduler.own_rules.wake_the_flavor = GetParam();
   Boot();

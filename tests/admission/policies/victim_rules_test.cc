@@ -139,7 +139,7 @@ TEST_F(VictimRulesTest, PreemptionThatGainsMoreThanItLosesDoesNotWait) {
   EXPECT_EQ(Try(TimedJob("head", "owner", 1, minutes(241))), "head Preempting");
 }
 
-TEST_F(VictimRulesTest, APreemptorThatWaitsStartsWhenQuotaComesFree) {
+TEST_F(VictimRulesTest, WaitingPreemptorStartsWhenQuotaIsReleased) {
   Begin(4, {{api::kPreemptionPatienceAnnotation, "30m"}});
   ASSERT_EQ(Try(TimedJob("wide", "guest", 3)), "wide Admitted");
   ASSERT_EQ(Try(TimedJob("small", "guest", 1)), "small Admitted");

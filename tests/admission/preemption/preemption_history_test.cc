@@ -38,7 +38,7 @@ TEST(PreemptionHistory, ForgetsAWorkloadAsVictimAndAsPreemptor) {
   EXPECT_THAT(history.Above(3), IsEmpty());
 }
 
-TEST(PreemptionHistory, PreemptionIsInVainWhenTheVictimReturnsFirst) {
+TEST(PreemptionHistory, PreemptionIsInVainWhenItsVictimIsAdmittedFirst) {
   PreemptionHistory history;
   history.Note(1, 2);
   EXPECT_FALSE(history.InVain(1, 2)) << "the victim has not come back";

@@ -170,7 +170,7 @@ TEST(TopologyCycle, NodesPodLimitHoldsWithinACycle) {
   }
 }
 
-TEST(TopologyCycle, PreemptsForNodesWhereQuotaFits) {
+TEST(TopologyCycle, PreemptsForNodesThoughQuotaIsFree) {
   Cluster cluster;
   cluster.AddNode("r1/n1 cpu=2");
   cluster.AddNode("r1/n2 cpu=2");

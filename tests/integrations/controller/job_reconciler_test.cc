@@ -319,7 +319,7 @@ TEST_F(JobReconcilerTest, ACrashBetweenTheWritesOfAStopLosesNothing) {
       Job()["metadata"].value("annotations", Json::object()).contains("kueue.x-k8s.io/stopping"));
 }
 
-TEST_F(JobReconcilerTest, RejectedStatusWriteEmitsAnEventAndIsRetried) {
+TEST_F(JobReconcilerTest, RefusedStatusWriteEmitsAnEventAndIsRetried) {
   Submit();
   Admit();
   Json workload = Workload();

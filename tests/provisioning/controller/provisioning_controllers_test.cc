@@ -153,7 +153,7 @@ TEST_F(ProvisioningControllersTest, RequestsAreCountedByTheirAnswers) {
   EXPECT_EQ(answered("provisioned"), "none");
 }
 
-TEST_F(ProvisioningControllersTest, MetricsShowTheOldestRequestAndCountSkippedSteps) {
+TEST_F(ProvisioningControllersTest, MetricsShowTheOldestRequestAndCountStepsPassedOver) {
   const std::string oldest = "berth_capacity_oldest_request_timestamp_seconds{";
   GiveQuota();
   EXPECT_THAT(metrics_.Text(), HasSubstr(oldest));
@@ -407,7 +407,7 @@ TEST_F(ProvisioningControllersTest, ConflictOfACheckWriteIsRetried) {
   EXPECT_EQ(Check()["state"], "Ready");
 }
 
-TEST_F(ProvisioningControllersTest, RejectedRequestIsReportedAndRetried) {
+TEST_F(ProvisioningControllersTest, RefusedCreationOfARequestIsReportedAndRetried) {
   api_.FailNext(std::string("POST ") + kRequests, 422);
   api_.FailNext(std::string("POST ") + kRequests, 422);
   api_.Put(kWorkloads, Json::parse(R"({"metadata": {"name": "other"}, "spec": {"podSets": [
@@ -423,7 +423,7 @@ TEST_F(ProvisioningControllersTest, RejectedRequestIsReportedAndRetried) {
   EXPECT_FALSE(Request(1).is_null()) << "and tried again";
 }
 
-TEST_F(ProvisioningControllersTest, RejectedCheckWriteEmitsAnEventAndIsRetried) {
+TEST_F(ProvisioningControllersTest, RefusedCheckWriteEmitsAnEventAndIsRetried) {
   GiveQuota();
   for (int i = 0; i < 2; ++i) api_.FailNext("PATCH " + std::string(kWorkloads) + "/wl/status", 422);
   Answer("Provisioned", "True", "Provisioned", "It is there.");

@@ -160,7 +160,7 @@ TEST_F(ReactiveControllersTest, MessageNamesANodePoolsLimitWhileItIsReached) {
   EXPECT_EQ(CheckMessage(), "the pods may start: nodes come for pending pods");
 }
 
-TEST_F(ReactiveControllersTest, TheMemoryIsWrittenBeforeTheCheckGivesUp) {
+TEST_F(ReactiveControllersTest, TheMemoryIsWrittenBeforeTheCheckRetries) {
   api_.Put(kPolicies, Json::parse(R"({"metadata": {"name": "chain"}, "spec": {"steps": [
              {"name": "low", "flavor": "low", "maxWaitSeconds": 60},
              {"name": "demand", "flavor": "demand"}]}})"));
