@@ -11,6 +11,7 @@
 #include "checks/controller_names.h"
 #include "tests/view/view_builder.h"
 #include "view/screens/pending_capacity.h"
+#include "view/screens/reason.h"
 #include "view/screens/why.h"
 
 namespace berth::view {
@@ -18,6 +19,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 using ::testing::StartsWith;
 
 api::StockOutcome Outcome(const std::string& id, std::int64_t ago, std::int64_t wait,
@@ -98,6 +100,21 @@ TEST(CapacityScreen, JsonHasThePoolsTheirStockAndTheirRequests) {
               "grantedInADay": 1, "medianWaitSeconds": 3000, "failuresInARow": 2,
               "restsUntil": "2026-11-20T08:42:00Z", "reason": "ResourcePoolExhausted"})"));
   EXPECT_TRUE(out["stock"][1]["restsUntil"].is_null());
+}
+
+// The names of the job and of the first check are parts of the request's name.
+TEST(CapacityScreen, RequestIsThatOfTheCheckThatMadeIt) {
+  ClusterView view = DwsView();
+  api::Workload& workload = view.workloads.front();
+  api::AdmissionCheckState budget{.name = "prov", .state = api::CheckState::kPending};
+  budget.message = "no budget";
+  workload.status.admission_checks.insert(workload.status.admission_checks.begin(), budget);
+  EXPECT_EQ(WaitingReason(view, workload, {}).Line(), "check prov: no budget");
+  std::vector<std::string> steps;
+  const auto story = TellStory(view, "default", "job/h100-train", {});
+  ASSERT_TRUE(story.has_value());
+  for (const Step& step : story->steps) steps.push_back(step.name);
+  EXPECT_THAT(steps, IsSupersetOf({"check prov", "capacity"}));
 }
 
 TEST(CapacityScreen, ShowsJobsThatWaitForNodesAndKarpenterPools) {

@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsSupersetOf;
 
 std::vector<std::string> NamesOf(const Trace& trace) {
   std::vector<std::string> names;
@@ -169,6 +170,16 @@ TEST(Trace, LastStepNamesEarlierAttemptsAndDeactivation) {
 }
 
 // The Workload of a slice is younger than its job, which ran all the time.
+TEST(Trace, CapacityIsTheCheckThatMadeTheRequest) {
+  ClusterView view = RunningView();
+  api::Workload& workload = view.workloads.front();
+  workload.status.admission_checks.push_back(
+      {.name = "prov", .state = api::CheckState::kReady, .last_transition_time = SecondsAgo(398)});
+  const auto trace = TraceJob(view, "default", "job/h100-train");
+  ASSERT_TRUE(trace.has_value());
+  EXPECT_THAT(NamesOf(*trace), IsSupersetOf({"capacity", "check prov"}));
+}
+
 TEST(Trace, BeginsWithTheWorkloadSlice) {
   ClusterView view = RunningView();
   view.jobs.front().meta.creation_timestamp = SecondsAgo(50'000);

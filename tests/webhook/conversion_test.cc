@@ -158,13 +158,14 @@ TEST(ConversionReviewTest, AnswersInOrder) {
   EXPECT_EQ(response["convertedObjects"][1]["metadata"]["name"], "b");
 }
 
-TEST(ConversionReviewTest, InvalidReviewFailsWithItsUid) {
+TEST(ConversionReviewTest, InvalidReviewFailsWithItsUidAndTheCause) {
   EXPECT_EQ(AnswerConversion(Json("x"))["response"]["result"]["status"], "Failed");
   EXPECT_EQ(AnswerConversion(Json::object())["response"]["result"]["status"], "Failed");
   const Json review = {
       {"request", {{"uid", "u"}, {"desiredAPIVersion", "x/v1"}, {"objects", {{{"kind", "A"}}}}}}};
   const Json response = AnswerConversion(review)["response"];
   EXPECT_EQ(response["result"]["status"], "Failed");
+  EXPECT_EQ(response["result"]["message"], "object without apiVersion and kind");
   EXPECT_EQ(response["uid"], "u");
 }
 

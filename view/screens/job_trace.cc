@@ -8,6 +8,7 @@
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
+#include "view/screens/capacity_story.h"
 #include "view/screens/told_workload.h"
 
 namespace berth::view {
@@ -138,10 +139,9 @@ class Tracer {
   void AddChecks() {
     const WallTime begin = *at_;
     std::optional<WallTime> last = begin;
-    const api::ProvisioningRequest* request = FindProvisioningRequest(view_, workload_);
     for (const api::AdmissionCheckState& check : workload_.status.admission_checks) {
-      const bool is_capacity =
-          request != nullptr && request->meta.name.find(check.name) != std::string::npos;
+      const api::ProvisioningRequest* request = RequestOf(view_, workload_, check);
+      const bool is_capacity = request != nullptr;
       TraceSpan span{is_capacity ? "capacity" : "check " + check.name, begin, std::nullopt,
                      is_capacity ? RequestDetail(*request) : check.message};
       if (check.state == api::CheckState::kReady) {

@@ -12,6 +12,7 @@
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "view/screens/capacity_story.h"
 
 namespace berth::view {
 namespace {
@@ -148,10 +149,10 @@ bool IsWaitingForNodes(const api::Workload& workload) {
 }
 
 Reason CheckReason(const ClusterView& view, const api::Workload& workload, const TextStyle& style) {
-  const api::ProvisioningRequest* request = FindProvisioningRequest(view, workload);
   for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
     if (check.state == api::CheckState::kReady) continue;
-    if (request != nullptr && request->meta.name.find(check.name) != std::string::npos) {
+    const api::ProvisioningRequest* request = RequestOf(view, workload, check);
+    if (request != nullptr) {
       Reason reason{.kind = "capacity", .summary = RequestState(*request, view, style)};
       const NodePoolView* pool = WantedPool(view, workload);
       if (pool != nullptr) reason.summary += "; " + PoolState(*pool);
