@@ -131,9 +131,10 @@ class Lines {
     }
     constexpr Seconds kHour = 3600;
     HourCounts& hour = line.hours[static_cast<std::size_t>(request.created / kHour % 24)];
-    ++hour.asked;
+    const bool is_failed = request.outcome == kFailed;
+    if (request.provisioned || is_failed) ++hour.answered;
     if (request.provisioned) ++hour.provisioned;
-    if (request.outcome == kFailed && is_stockout_(request.reason)) ++hour.stockouts;
+    if (is_failed && is_stockout_(request.reason)) ++hour.stockouts;
   }
 
   const Times& times_;

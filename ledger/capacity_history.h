@@ -8,7 +8,7 @@
 // nodes:       the mean number of nodes that stood for Workloads (NodeTimeRecord)
 //
 // An hour of the day, in UTC, counts the requests that were created in this hour of any day of the
-// period, and what became of these requests until now.
+// period and were provisioned or failed since; requests that wait or were withdrawn do not count.
 //
 // A shape is the amount that the attempt of the Workload held, or requested: "8 nvidia.com/gpu of
 // h100".
@@ -41,7 +41,7 @@ struct CapacityCounts {
 };
 
 struct HourCounts {
-  std::int64_t asked = 0;
+  std::int64_t answered = 0;
   std::int64_t provisioned = 0;
   std::int64_t stockouts = 0;
   friend bool operator==(const HourCounts&, const HourCounts&) = default;

@@ -71,8 +71,9 @@ void TakeDecisions(const std::string& decisions, admission::Configuration& confi
                                                                 : admission::Decisions::kBerth);
   }
   const admission::OwnRules& rules = configuration.admission.driver.scheduler.own_rules;
-  LogInfo("Berth's own rules of decisions",
-          {{"on", rules.NamesOfEnabled()}, {"off", rules.NamesOfDisabled()}});
+  const std::string off = rules.NamesOfDisabled();
+  if (off.empty()) return;  // the default, which needs no line
+  LogInfo("Berth's own rules of decisions", {{"on", rules.NamesOfEnabled()}, {"off", off}});
 }
 
 }  // namespace berth::program

@@ -20,7 +20,7 @@ Result<admission::Configuration> ReadConfigurationFile(const std::string& path);
 Result<admission::Configuration> ReadConfigurationDocument(const nlohmann::json& document);
 
 // Applies --decisions ("kueue", "berth"; empty: the file's value) to `configuration`, and logs
-// which of Berth's own rules are on and off.
+// which of Berth's own rules are on and off, where one is off.
 void TakeDecisions(const std::string& decisions, admission::Configuration& configuration);
 
 }  // namespace berth::program

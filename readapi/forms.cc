@@ -123,7 +123,7 @@ constexpr Form kForms[] = {
     {"CapacityCounts",
      "asked whole, provisioned whole, failed whole, stockouts whole, open whole, p50WaitSeconds "
      "whole|null, p90WaitSeconds whole|null"},
-    {"HourCounts", "asked whole, provisioned whole, stockouts whole"},
+    {"HourCounts", "answered whole, provisioned whole, stockouts whole"},
     {"CapacityLine", "key text, parts CapacityCounts[], hours HourCounts[]"},
     {"PoolLine", "pool text, nodes number[]"},
     {"PriceSince", "flavor text, since time, usdPerHour number|null"},

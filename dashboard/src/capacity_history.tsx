@@ -78,12 +78,6 @@ function Shown({ history, measure }: { history: CapacityHistory; measure: Measur
       {history.classes.length === 0 && <Notice kind="empty">Nothing was asked for in this time.</Notice>}
       {lines("By class", history.classes, "no class")}
       {lines("By shape", history.shapes, NO_SHAPE)}
-      {history.shapes.length > 0 && (
-        <>
-          <h3>By shape and hour of the day: requests granted</h3>
-          <HeatMap lines={history.shapes} none={NO_SHAPE} />
-        </>
-      )}
       {history.pools.length > 0 && (
         <>
           <h3>Nodes of pools, mean</h3>
@@ -93,6 +87,12 @@ function Shown({ history, measure }: { history: CapacityHistory; measure: Measur
         </>
       )}
       <Axis parts={history.times} lines={values} />
+      {history.shapes.length > 0 && (
+        <>
+          <h3>By shape and hour of the day: requests granted</h3>
+          <HeatMap lines={history.shapes} none={NO_SHAPE} />
+        </>
+      )}
       {history.linesLeftOut > 0 && <p class="quiet">{count(history.linesLeftOut)} further classes, shapes and pools are left out.</p>}
       {history.prices.length > 0 && (
         <>

@@ -1,12 +1,12 @@
-// The hours of a day as a row of a heat map: which part of the requests made in each hour was granted.
+// The hours of a day as a row of a heat map: which part of the requests of each hour that have an answer was granted.
 import type { HourCounts } from "./berth_read_api";
 
 export interface HeatCell {
   hour: number; // of the reader's day
-  asked: number;
+  answered: number;
   provisioned: number;
   stockouts: number;
-  share: number | null; // of the requests, those that were granted; null: none was made
+  share: number | null; // of the requests with an answer, those that were granted; null: none has one
 }
 
 const HOURS = 24;
@@ -16,7 +16,7 @@ const HOURS = 24;
 export function cellsOf(hours: HourCounts[], offset: number): HeatCell[] {
   const shift = Math.floor(-offset / 60);
   return hours.map((_, hour) => {
-    const { asked = 0, provisioned = 0, stockouts = 0 } = hours[(((hour - shift) % HOURS) + HOURS) % HOURS] ?? {};
-    return { hour, asked, provisioned, stockouts, share: asked === 0 ? null : provisioned / asked };
+    const { answered = 0, provisioned = 0, stockouts = 0 } = hours[(((hour - shift) % HOURS) + HOURS) % HOURS] ?? {};
+    return { hour, answered, provisioned, stockouts, share: answered === 0 ? null : provisioned / answered };
   });
 }

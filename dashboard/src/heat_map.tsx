@@ -1,5 +1,5 @@
 // What was granted by shape and hour of the day: a row a shape, a cell an hour. The depth of the colour is the part of the
-// requests that was granted; a cross stands where nothing was.
+// requests with an answer that was granted; a cross stands where nothing was.
 import { useState } from "preact/hooks";
 import type { CapacityLine } from "./api";
 import { count, plural } from "./format";
@@ -7,20 +7,20 @@ import { cellsOf, type HeatCell } from "./heat";
 import { Table } from "./parts";
 
 const hourWord = (hour: number) => `${String(hour).padStart(2, "0")}:00`;
-const grantedWord = ({ asked, provisioned }: HeatCell) => (asked === 0 ? "–" : `${count(provisioned)} of ${count(asked)}`);
+const grantedWord = ({ answered, provisioned }: HeatCell) => (answered === 0 ? "–" : `${count(provisioned)} of ${count(answered)}`);
 
 function tip(cell: HeatCell): string {
-  if (cell.share === null) return `${hourWord(cell.hour)}: nothing was requested`;
+  if (cell.share === null) return `${hourWord(cell.hour)}: no request has an answer`;
   const failed = cell.stockouts > 0 ? `, ${plural(cell.stockouts, "stock-out")}` : "";
   return `${hourWord(cell.hour)}: ${grantedWord(cell)} granted${failed}`;
 }
 
 // The hours that granted most and least, in words.
 function summary(cells: HeatCell[]): string {
-  const asked = cells.filter((cell) => cell.share !== null);
-  if (asked.length === 0) return "nothing was requested";
-  const best = asked.reduce((one, other) => ((other.share ?? 0) > (one.share ?? 0) ? other : one));
-  const worst = asked.reduce((one, other) => ((other.share ?? 0) < (one.share ?? 0) ? other : one));
+  const known = cells.filter((cell) => cell.share !== null);
+  if (known.length === 0) return "no request has an answer";
+  const best = known.reduce((one, other) => ((other.share ?? 0) > (one.share ?? 0) ? other : one));
+  const worst = known.reduce((one, other) => ((other.share ?? 0) < (one.share ?? 0) ? other : one));
   return `best ${tip(best)}; worst ${tip(worst)}`;
 }
 
@@ -43,7 +43,7 @@ export function HeatMap({ lines, none }: { lines: CapacityLine[]; none: string }
             <i class="heat-cell" style={{ "--share": "100%" }} /> some to all granted
           </li>
           <li>
-            <i class="heat-cell heat-empty" /> nothing requested
+            <i class="heat-cell heat-empty" /> no answer
           </li>
         </ul>
       </figcaption>

@@ -76,7 +76,7 @@ HeldAmount = TypedDict("HeldAmount", { "amount": "int", "flavor": "str", "resour
 HistoryPart = TypedDict("HistoryPart", { "admitted": "int", "from": "str", "p50WaitSeconds": "int | None",
     "p90WaitSeconds": "int | None", "preempted": "int", "to": "str", "used": "list[Amount]", })
 HistoryTime = TypedDict("HistoryTime", { "from": "str", "to": "str", })
-HourCounts = TypedDict("HourCounts", { "asked": "int", "provisioned": "int", "stockouts": "int", })
+HourCounts = TypedDict("HourCounts", { "answered": "int", "provisioned": "int", "stockouts": "int", })
 KarpenterPool = TypedDict("KarpenterPool", { "limits": "dict[str, str]", "name": "str", "ready": "bool | None",
     "used": "dict[str, str]", })
 LevelRoom = TypedDict("LevelRoom", { "amount": "int", "level": "str", })

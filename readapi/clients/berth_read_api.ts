@@ -226,7 +226,7 @@ export interface HistoryTime {
   to: string;
 }
 export interface HourCounts {
-  asked: number;
+  answered: number;
   provisioned: number;
   stockouts: number;
 }

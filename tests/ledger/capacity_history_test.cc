@@ -73,12 +73,13 @@ TEST(CapacityHistoryTest, CountsRequestsAndTheirOutcomesByHourOfTheDay) {
       {Granted(Asked("a", 3 * kHour), 9 * kHour),
        Granted(Asked("b", kDay + 3 * kHour + 59), 2 * kDay),
        Refused(Asked("c", 4 * kHour - 1), 5 * kHour, "NoMachine"),
-       Refused(Asked("d", 23 * kHour), kDay, "Wrong"), Asked("outside", 2 * kDay)},
+       Refused(Asked("d", 23 * kHour), kDay, "Wrong"), Asked("outside", 2 * kDay),
+       Asked("waits", 5 * kHour)},
       {}, {}, {0, 2 * kDay}, 8, [](const std::string& reason) { return reason == "NoMachine"; });
   ASSERT_EQ(history.shapes.size(), 1U);
   std::array<HourCounts, 24> expected{};
-  expected[3] = {.asked = 3, .provisioned = 2, .stockouts = 1};
-  expected[23] = {.asked = 1};
+  expected[3] = {.answered = 3, .provisioned = 2, .stockouts = 1};
+  expected[23] = {.answered = 1};
   EXPECT_EQ(history.shapes[0].hours, expected);
   EXPECT_EQ(history.classes[0].hours, expected);
 }

@@ -92,7 +92,7 @@ def capacity():
 def capacity_history():
     counts = {"asked": 9, "provisioned": 7, "failed": 1, "stockouts": 1, "open": 3, "p50WaitSeconds": 900, "p90WaitSeconds": 9_000}
     times = parts_of(28)
-    hours = [{"asked": 9, "provisioned": hour % 10, "stockouts": 9 - hour % 10} for hour in range(24)]
+    hours = [{"answered": 9, "provisioned": hour % 10, "stockouts": 9 - hour % 10} for hour in range(24)]
     lines = [{"key": f"class-{i}", "parts": [counts] * len(times), "hours": hours} for i in range(12)]
     prices = [{"flavor": f"flavor-{i}", "since": CREATED, "usdPerHour": 2.5} for i in range(100)]
     return {"times": times, "classes": lines, "shapes": [{**line, "key": f"8 {GPU} of flavor-{i}"} for i, line in enumerate(lines)],

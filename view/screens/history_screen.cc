@@ -265,7 +265,7 @@ json CapacityLinesJson(const std::vector<ledger::CapacityLine>& lines) {
     }
     json hours = json::array();
     for (const ledger::HourCounts& each : line.hours) {
-      hours.push_back({{"asked", each.asked},
+      hours.push_back({{"answered", each.answered},
                        {"provisioned", each.provisioned},
                        {"stockouts", each.stockouts}});
     }
