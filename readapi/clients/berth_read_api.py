@@ -42,14 +42,14 @@ CapacityCounts = TypedDict("CapacityCounts", { "asked": "int", "failed": "int", 
 CapacityHistory = TypedDict("CapacityHistory", { "classes": "list[CapacityLine]", "linesLeftOut": "int",
     "pools": "list[PoolLine]", "prices": "list[PriceSince]", "shapes": "list[CapacityLine]",
     "times": "list[HistoryTime]", })
-CapacityLine = TypedDict("CapacityLine", { "key": "str", "parts": "list[CapacityCounts]",
-    "hours": "list[HourCounts]", })
+CapacityLine = TypedDict("CapacityLine", { "hours": "list[HourCounts]", "key": "str",
+    "parts": "list[CapacityCounts]", })
 CapacityPool = TypedDict("CapacityPool", { "machineType": "str", "maxNodes": "int | None", "name": "str",
     "nodes": "int", "stock": "int | None", "stockByZone": "list[ZoneStock]", "totalStock": "int | None", })
 CapacityTried = TypedDict("CapacityTried", { "advice": "Advice", "at": "str", "step": "str", })
 Capacityrequests = TypedDict("Capacityrequests", { "class": "NotRequired[str]", "createdAt": "NotRequired[str]",
     "id": "str", "message": "NotRequired[str]", "name": "NotRequired[str]", "namespace": "NotRequired[str]",
-    "state": "NotRequired[str]", "workload": "NotRequired[str]", "stateSince": "NotRequired[str | None]", })
+    "state": "NotRequired[str]", "stateSince": "NotRequired[str | None]", "workload": "NotRequired[str]", })
 CapacityrequestsPage = TypedDict("CapacityrequestsPage", { "counts": "NotRequired[list[Count]]",
     "items": "list[Capacityrequests]", "next": "NotRequired[str]", "revision": "str", })
 CohortHistory = TypedDict("CohortHistory", { "cohort": "str", "queues": "list[CohortQueue]",

@@ -77,9 +77,9 @@ export interface CapacityHistory {
   times: HistoryTime[];
 }
 export interface CapacityLine {
+  hours: HourCounts[];
   key: string;
   parts: CapacityCounts[];
-  hours: HourCounts[];
 }
 export interface CapacityPool {
   machineType: string;
@@ -110,10 +110,10 @@ export interface Capacityrequests {
   namespace?: string;
   // Pending, or the latest condition that is true
   state?: string;
-  // name of the Workload; empty: none
-  workload?: string;
   // since when that condition is true; null: Pending
   stateSince?: string | null;
+  // name of the Workload; empty: none
+  workload?: string;
 }
 export interface CapacityrequestsPage {
   // numbers of rows by the values of `countBy`; absent without it
@@ -718,7 +718,7 @@ export class ReadApi {
   }
 
   // the ProvisioningRequests: what was asked of the cloud
-  listCapacityrequests(query: { namespace?: string[] | undefined; class?: string[] | undefined; state?: string[] | undefined; sort?: "createdAt" | "-createdAt" | undefined; limit?: number | undefined; countBy?: "namespace" | "class" | "state" | undefined; fields?: ("namespace" | "name" | "class" | "state" | "createdAt" | "workload" | "message")[] | undefined; cursor?: string | undefined } = {}): Promise<CapacityrequestsPage> {
+  listCapacityrequests(query: { namespace?: string[] | undefined; class?: string[] | undefined; state?: string[] | undefined; sort?: "createdAt" | "-createdAt" | undefined; limit?: number | undefined; countBy?: "namespace" | "class" | "state" | undefined; fields?: ("namespace" | "name" | "class" | "state" | "stateSince" | "createdAt" | "workload" | "message")[] | undefined; cursor?: string | undefined } = {}): Promise<CapacityrequestsPage> {
     return this.send("GET", `/api/v1/capacityrequests`, query);
   }
 
