@@ -524,7 +524,12 @@ class DashboardTest(PageTest):
         page.wait_for("document.querySelector('.causes').innerText.includes('100,000')")
         painted = page.run("performance.getEntriesByType('paint').map(entry => entry.name)")
         self.assertIn("first-contentful-paint", painted)  # tools/bench-readapi paint tells when
-        # Each view of the same cluster: whole, few elements for what is scrolled, nothing on the console, no finding of axe.
+        self.assert_no_foreign_load(page, fake)
+
+    def test_each_view_of_a_large_cluster(self):
+        """Each view is whole, has few elements for what is scrolled, nothing on the console, and no finding of axe."""
+        fake = self.fake()
+        page = self.open(fake.root + "/")
         views = {"/workloads/team-0/job-0": ("Its turns", 4_000), "/queues/queue-7": ("Waiting, next first", 4_000), "/capacity": ("8 nvidia.com/gpu of flavor-11", 14_000),
                  "/topology": ("team-0/gang-49", 17_000), "/reports?by=clusterqueue": ("queue-999", 14_000)}
         for path, (text, most) in views.items():
@@ -537,4 +542,7 @@ class DashboardTest(PageTest):
             self.assertEqual(page.problems, [], path)
             if path == "/topology":
                 self.assertEqual(page.run("document.querySelectorAll('.node').length"), MANY_NODES)
+        self.assert_no_foreign_load(page, fake)
+
+    def assert_no_foreign_load(self, page, fake):
         self.assertEqual([url for url in page.requests if not url.startswith((fake.root + "/", "about:"))], [])

@@ -412,11 +412,11 @@ class QueuedDaskTest(DaskCase):
         """The operator deletes an idle cluster after idleTimeout. One that is held has no scheduler: it is not idle."""
         self.create_cluster("first", workers=2, labels=QUEUE)
         self.wait(lambda: self.admitted("first"), "the first cluster starts")
-        self.create_cluster("second", workers=2, labels=QUEUE, spec={"idleTimeout": 20})
+        self.create_cluster("second", workers=2, labels=QUEUE, spec={"idleTimeout": 8})
         self.wait(lambda: len(self.held("second")) == 3, "the second cluster is held")
         waiting = self.workloads("second")[0]["metadata"]["name"]
         # The first cluster may be idle from here on: on a busy machine it would end while the second one's pods are made.
-        self.kubectl("patch", "daskcluster", "first", "--type=merge", "-p", json.dumps({"spec": {"idleTimeout": 20}}))
+        self.kubectl("patch", "daskcluster", "first", "--type=merge", "-p", json.dumps({"spec": {"idleTimeout": 8}}))
         self.wait(lambda: not self.workloads("first"), "it was idle")
         # The second one may have been idle and gone, too, when the first one's Workload goes: its event stays.
         self.wait(lambda: any(event["reason"] == "Admitted" and event["involvedObject"]["name"] == waiting
