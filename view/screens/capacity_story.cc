@@ -6,6 +6,7 @@
 
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
+#include "api/owner_key.h"
 #include "base/rfc3339.h"
 #include "provisioning/money.h"
 #include "provisioning/request_names.h"
