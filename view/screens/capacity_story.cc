@@ -6,10 +6,8 @@
 
 #include "api/codec/provisioning_policy.h"
 #include "api/labels.h"
-#include "api/owner_key.h"
 #include "base/rfc3339.h"
 #include "provisioning/money.h"
-#include "provisioning/request_names.h"
 #include "provisioning/request_reasons.h"
 #include "provisioning/request_state.h"
 #include "provisioning/vetoes.h"
@@ -71,21 +69,6 @@ std::string WasteLine(const api::ProvisioningMemory::RaceWaste& waste) {
 }
 
 }  // namespace
-
-const api::ProvisioningRequest* RequestOf(const ClusterView& view, const api::Workload& workload,
-                                          const api::AdmissionCheckState& check) {
-  const api::ProvisioningRequest* newest = nullptr;
-  for (const api::ProvisioningRequest& request : view.provisioning_requests) {
-    if (!api::IsOwnedBy(request.meta, workload.meta) ||
-        !provisioning::AttemptOf(request.meta.name, workload.meta.name, check.name)) {
-      continue;
-    }
-    if (newest == nullptr || newest->meta.creation_timestamp <= request.meta.creation_timestamp) {
-      newest = &request;
-    }
-  }
-  return newest;
-}
 
 std::vector<std::string> RequestLines(const ClusterView& view, const api::Workload& workload,
                                       const api::ProvisioningRequest& request) {

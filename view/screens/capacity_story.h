@@ -1,7 +1,7 @@
 // view/screens/capacity_story.h — the part of `berth why` about requested capacity: the request,
 // the pool, the steps that a ProvisioningPolicy has tried, and who can act.
 //
-// Internal to the screens of this folder.
+// Internal to why.cc.
 #pragma once
 
 #include <string>
@@ -13,10 +13,6 @@
 #include "view/screens/why.h"
 
 namespace berth::view {
-
-// Returns the newest request that the check has made for the Workload; null: none.
-const api::ProvisioningRequest* RequestOf(const ClusterView& view, const api::Workload& workload,
-                                          const api::AdmissionCheckState& check);
 
 std::vector<std::string> RequestLines(const ClusterView& view, const api::Workload& workload,
                                       const api::ProvisioningRequest& request);

@@ -7,6 +7,7 @@
 #include "api/owner_key.h"
 #include "api/reasons.h"
 #include "base/strings.h"
+#include "provisioning/request_names.h"
 #include "view/screens/find_named.h"
 
 namespace berth::view {
@@ -31,6 +32,21 @@ bool IsLaterSlice(const api::Workload& a, const api::Workload& b) {
   const std::string* replaced =
       api::FindValue(b.meta.annotations, api::kSliceReplacementForAnnotation);
   return replaced != nullptr && *replaced == a.meta.key().ToString();
+}
+
+// The newest request of the Workload that `is_wanted`; null: none.
+template <typename IsWanted>
+const api::ProvisioningRequest* NewestRequest(const ClusterView& view,
+                                              const api::Workload& workload,
+                                              const IsWanted& is_wanted) {
+  const api::ProvisioningRequest* newest = nullptr;
+  for (const api::ProvisioningRequest& request : view.provisioning_requests) {
+    if (!api::IsOwnedBy(request.meta, workload.meta) || !is_wanted(request)) continue;
+    if (newest == nullptr || newest->meta.creation_timestamp <= request.meta.creation_timestamp) {
+      newest = &request;
+    }
+  }
+  return newest;
 }
 
 }  // namespace
@@ -97,14 +113,15 @@ const api::Workload* FindWorkloadWhere(
 
 const api::ProvisioningRequest* FindProvisioningRequest(const ClusterView& view,
                                                         const api::Workload& workload) {
-  const api::ProvisioningRequest* newest = nullptr;
-  for (const api::ProvisioningRequest& request : view.provisioning_requests) {
-    if (!api::IsOwnedBy(request.meta, workload.meta)) continue;
-    if (newest == nullptr || newest->meta.creation_timestamp <= request.meta.creation_timestamp) {
-      newest = &request;
-    }
-  }
-  return newest;
+  return NewestRequest(view, workload, [](const auto&) { return true; });
+}
+
+const api::ProvisioningRequest* FindProvisioningRequest(const ClusterView& view,
+                                                        const api::Workload& workload,
+                                                        const api::AdmissionCheckState& check) {
+  return NewestRequest(view, workload, [&](const api::ProvisioningRequest& request) {
+    return provisioning::AttemptOf(request.meta.name, workload.meta.name, check.name).has_value();
+  });
 }
 
 std::string ClusterQueueOf(const ClusterView& view, const api::Workload& workload) {

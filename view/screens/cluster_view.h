@@ -162,9 +162,12 @@ const api::Workload* FindWorkloadOf(const ClusterView& view, const api::Job& job
 const api::Workload* FindWorkloadWhere(
     const ClusterView& view, const std::string& namespace_name,
     const std::function<bool(const api::Workload& workload)>& belongs);
-// The newest ProvisioningRequest of the Workload's `check`, or null.
+// The newest ProvisioningRequest of the Workload, of any check or of `check`; null: none.
 const api::ProvisioningRequest* FindProvisioningRequest(const ClusterView& view,
                                                         const api::Workload& workload);
+const api::ProvisioningRequest* FindProvisioningRequest(const ClusterView& view,
+                                                        const api::Workload& workload,
+                                                        const api::AdmissionCheckState& check);
 
 // The ClusterQueue of the Workload or of its LocalQueue; empty: the LocalQueue does not exist.
 std::string ClusterQueueOf(const ClusterView& view, const api::Workload& workload);

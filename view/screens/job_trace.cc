@@ -8,7 +8,6 @@
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
-#include "view/screens/capacity_story.h"
 #include "view/screens/told_workload.h"
 
 namespace berth::view {
@@ -140,7 +139,7 @@ class Tracer {
     const WallTime begin = *at_;
     std::optional<WallTime> last = begin;
     for (const api::AdmissionCheckState& check : workload_.status.admission_checks) {
-      const api::ProvisioningRequest* request = RequestOf(view_, workload_, check);
+      const api::ProvisioningRequest* request = FindProvisioningRequest(view_, workload_, check);
       const bool is_capacity = request != nullptr;
       TraceSpan span{is_capacity ? "capacity" : "check " + check.name, begin, std::nullopt,
                      is_capacity ? RequestDetail(*request) : check.message};

@@ -12,7 +12,6 @@
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
-#include "view/screens/capacity_story.h"
 
 namespace berth::view {
 namespace {
@@ -151,7 +150,7 @@ bool IsWaitingForNodes(const api::Workload& workload) {
 Reason CheckReason(const ClusterView& view, const api::Workload& workload, const TextStyle& style) {
   for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
     if (check.state == api::CheckState::kReady) continue;
-    const api::ProvisioningRequest* request = RequestOf(view, workload, check);
+    const api::ProvisioningRequest* request = FindProvisioningRequest(view, workload, check);
     if (request != nullptr) {
       Reason reason{.kind = "capacity", .summary = RequestState(*request, view, style)};
       const NodePoolView* pool = WantedPool(view, workload);

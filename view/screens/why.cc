@@ -158,7 +158,7 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
 std::vector<Step> CheckSteps(const ClusterView& view, const api::Workload& workload) {
   std::vector<Step> steps;
   for (const api::AdmissionCheckState& check : workload.status.admission_checks) {
-    const api::ProvisioningRequest* request = RequestOf(view, workload, check);
+    const api::ProvisioningRequest* request = FindProvisioningRequest(view, workload, check);
     const bool is_capacity = request != nullptr;
     Step step{.name = is_capacity ? "capacity" : "check " + check.name,
               .since = check.last_transition_time};
