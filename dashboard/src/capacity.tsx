@@ -15,7 +15,7 @@ import { useStore } from "./store";
 import { plain } from "./words";
 import { Choice } from "./workloads";
 
-const columns: Column<CapacityRequest>[] = [
+const columnsOf = (from: number, now: number): Column<CapacityRequest>[] => [
   {
     title: "Request",
     kind: "main",
@@ -24,6 +24,7 @@ const columns: Column<CapacityRequest>[] = [
   { title: "State", cell: (row) => row.state },
   { title: "Class", cell: (row) => <span title={row.class}>{row.class}</span> },
   { title: "Age", kind: "number", narrow: "second", cell: (row) => <Age since={row.createdAt} /> },
+  { title: `Since ${shortly(from / 1000)}`, kind: "line", cell: (row) => <RequestBar row={row} from={from} now={now} /> },
   {
     title: "What the cloud says",
     kind: "wide",
@@ -34,8 +35,6 @@ const columns: Column<CapacityRequest>[] = [
     ),
   },
 ];
-
-const LINE_AFTER = 4; // columns before the time line
 
 export function CapacityView() {
   const { query } = useStore(address);
@@ -66,13 +65,7 @@ export function CapacityView() {
 
 function Requests({ list }: { list: List<CapacityRequest> }) {
   const now = useStore(clock);
-  const from = lineStart(list.rows, now);
-  const line: Column<CapacityRequest> = {
-    title: `Since ${shortly(from / 1000)}`,
-    kind: "line",
-    cell: (row) => <RequestBar row={row} from={from} />,
-  };
-  return <Rows list={list} columns={[...columns.slice(0, LINE_AFTER), line, ...columns.slice(LINE_AFTER)]} label="Requests for capacity" most={12} />;
+  return <Rows list={list} columns={columnsOf(lineStart(list.rows, now), now)} label="Requests for capacity" most={12} />;
 }
 
 // Pools, prices, stock and cost, with the rights of the reader.

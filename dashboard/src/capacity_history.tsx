@@ -87,12 +87,7 @@ function Shown({ history, measure }: { history: CapacityHistory; measure: Measur
         </>
       )}
       <Axis parts={history.times} lines={values} />
-      {history.shapes.length > 0 && (
-        <>
-          <h3>By shape and hour of the day: requests granted</h3>
-          <HeatMap lines={history.shapes} none={NO_SHAPE} />
-        </>
-      )}
+      <HeatMap title="By shape and hour of the day: requests granted" lines={history.shapes} none={NO_SHAPE} />
       {history.linesLeftOut > 0 && <p class="quiet">{count(history.linesLeftOut)} further classes, shapes and pools are left out.</p>}
       {history.prices.length > 0 && (
         <>

@@ -24,62 +24,66 @@ function summary(cells: HeatCell[]): string {
   return `best ${tip(best)}; worst ${tip(worst)}`;
 }
 
-export function HeatMap({ lines, none }: { lines: CapacityLine[]; none: string }) {
+// Nothing where no request has an answer.
+export function HeatMap({ title, lines, none }: { title: string; lines: CapacityLine[]; none: string }) {
   const [isOpen, setOpen] = useState(false);
   const offset = new Date().getTimezoneOffset();
   const rows = lines.map((line) => ({ label: line.key || none, cells: cellsOf(line.hours, offset) }));
   const hours = rows[0]?.cells.map((cell) => cell.hour) ?? [];
   if (!rows.some((row) => row.cells.some((cell) => cell.share !== null))) return null;
   return (
-    <figure class="heat">
-      <figcaption>
-        <ul class="chart-legend">
-          <li>
-            <i class="heat-cell heat-none" /> none granted
-          </li>
-          <li>
-            <i class="heat-cell" style={{ "--share": "25%" }} />
-            <i class="heat-cell" style={{ "--share": "60%" }} />
-            <i class="heat-cell" style={{ "--share": "100%" }} /> some to all granted
-          </li>
-          <li>
-            <i class="heat-cell heat-empty" /> no answer
-          </li>
-        </ul>
-      </figcaption>
-      {rows.map(({ label, cells }) => (
-        <div key={label} class="heat-row">
-          <span>{label}</span>
-          <div role="img" aria-label={`${label}: ${summary(cells)}`}>
-            {cells.map((cell) => (
-              <i
-                key={cell.hour}
-                class={`heat-cell${cell.share === null ? " heat-empty" : cell.share === 0 ? " heat-none" : ""}`}
-                style={{ "--share": `${Math.round(100 * (cell.share ?? 0))}%` }}
-                title={tip(cell)}
-              />
+    <>
+      <h3>{title}</h3>
+      <figure class="heat">
+        <figcaption>
+          <ul class="chart-legend">
+            <li>
+              <i class="heat-cell heat-none" /> none granted
+            </li>
+            <li>
+              <i class="heat-cell" style={{ "--share": "25%" }} />
+              <i class="heat-cell" style={{ "--share": "60%" }} />
+              <i class="heat-cell" style={{ "--share": "100%" }} /> some to all granted
+            </li>
+            <li>
+              <i class="heat-cell heat-empty" /> no answer
+            </li>
+          </ul>
+        </figcaption>
+        {rows.map(({ label, cells }) => (
+          <div key={label} class="heat-row">
+            <span>{label}</span>
+            <div role="img" aria-label={`${label}: ${summary(cells)}`}>
+              {cells.map((cell) => (
+                <i
+                  key={cell.hour}
+                  class={`heat-cell${cell.share === null ? " heat-empty" : cell.share === 0 ? " heat-none" : ""}`}
+                  style={{ "--share": `${Math.round(100 * (cell.share ?? 0))}%` }}
+                  title={tip(cell)}
+                />
+              ))}
+            </div>
+          </div>
+        ))}
+        <div class="heat-row heat-axis" aria-hidden="true">
+          <span />
+          <div>
+            {hours.map((hour) => (
+              <span key={hour}>{hour % 6 === 0 ? hourWord(hour) : ""}</span>
             ))}
           </div>
         </div>
-      ))}
-      <div class="heat-row heat-axis" aria-hidden="true">
-        <span />
-        <div>
-          {hours.map((hour) => (
-            <span key={hour}>{hour % 6 === 0 ? hourWord(hour) : ""}</span>
-          ))}
-        </div>
-      </div>
-      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-        <summary>Values</summary>
-        {isOpen && (
-          <Table
-            heads={["Hour", ...rows.map((row) => row.label)]}
-            numbers={rows.map((_, i) => i + 1)}
-            rows={hours.map((hour) => [hourWord(hour), ...rows.map((row) => grantedWord(row.cells[hour] as HeatCell))])}
-          />
-        )}
-      </details>
-    </figure>
+        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+          <summary>Values</summary>
+          {isOpen && (
+            <Table
+              heads={["Hour", ...rows.map((row) => row.label)]}
+              numbers={rows.map((_, i) => i + 1)}
+              rows={hours.map((hour) => [hourWord(hour), ...rows.map((row) => grantedWord(row.cells[hour] as HeatCell))])}
+            />
+          )}
+        </details>
+      </figure>
+    </>
   );
 }

@@ -2,14 +2,11 @@
 import type { CapacityRequest } from "./api";
 import { duration } from "./format";
 import { Icon } from "./icons";
-import { clock } from "./parts";
 import { requestLine, type RequestSpan } from "./request_spans";
-import { useStore } from "./store";
 
 const PHASES = { waits: "waits for its answer", holds: "has its nodes" };
 
-export function RequestBar({ row, from }: { row: CapacityRequest; from: number }) {
-  const now = useStore(clock);
+export function RequestBar({ row, from, now }: { row: CapacityRequest; from: number; now: number }) {
   const { spans, failedAt, beganBefore } = requestLine(row, from, now);
   const word = ({ phase, from: left, to: right, isOpen }: RequestSpan) => {
     const part = ((right - left) / 100) * (now - from);
