@@ -81,6 +81,7 @@ const char* ToString(PreemptionReason reason) {
     case PreemptionReason::kInCohortFairSharing: return api::kInCohortFairSharing;
     case PreemptionReason::kInCohortReclaimWhileBorrowing:
       return api::kInCohortReclaimWhileBorrowing;
+    case PreemptionReason::kTimeSliceExpired: return api::kTimeSliceExpired;
   }
   return "";
 }
@@ -90,7 +91,8 @@ std::optional<PreemptionReason> FirstReason(const api::Workload& victim) {
   if (preempted == nullptr || preempted->status != api::ConditionStatus::kTrue) return std::nullopt;
   for (const PreemptionReason reason :
        {PreemptionReason::kInClusterQueue, PreemptionReason::kInCohortReclamation,
-        PreemptionReason::kInCohortFairSharing, PreemptionReason::kInCohortReclaimWhileBorrowing}) {
+        PreemptionReason::kInCohortFairSharing, PreemptionReason::kInCohortReclaimWhileBorrowing,
+        PreemptionReason::kTimeSliceExpired}) {
     if (preempted->reason == ToString(reason)) return reason;
   }
   return std::nullopt;

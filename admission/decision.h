@@ -180,6 +180,7 @@ enum class PreemptionReason : std::uint8_t {
   kInCohortReclamation,
   kInCohortFairSharing,
   kInCohortReclaimWhileBorrowing,
+  kTimeSliceExpired,  // policies/victim_rules.h
 };
 const char* ToString(PreemptionReason reason);
 // The reason in the Preempted condition of a workload that is being preempted already.
@@ -206,6 +207,7 @@ struct SparedCandidate {
     kPolicy,              // the preemption policies exclude it
     kPreemptedIt,         // has preempted the preemptor, or was preempted in vain
     kHasJustBegun,        // has not run as long as its queue demands (policies/victim_rules.h)
+    kWithinTimeSlice,     // an equal that its time slice protects (policies/victim_rules.h)
     kPutOff,              // its preemption waits: Remark::kPreemptionPutOff
     kForeignOwner,        // no controller stops its job: SchedulerConfig::managed_owners
   };

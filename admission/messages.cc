@@ -45,6 +45,7 @@ const char* HumanReadable(PreemptionReason reason) {
     case PreemptionReason::kInCohortFairSharing: return "Fair Sharing within the cohort";
     case PreemptionReason::kInCohortReclaimWhileBorrowing:
       return "reclamation within the cohort while borrowing";
+    case PreemptionReason::kTimeSliceExpired: return "the end of its time slice";
   }
   return "UNKNOWN";
 }

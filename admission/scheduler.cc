@@ -466,7 +466,10 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
     CountUsage(*next, 1);
     state_.Reserve(std::move(next));
   }
-  if (admitted) sharing_.Settle(record(id), now);
+  if (admitted) {
+    sharing_.Settle(record(id), now);
+    victim_rules_.NoteAdmission(*state_.reservation(id));
+  }
   if (may_help) {
     wakes_.AddAround(*info.object);
     if (config_.own_rules.wake_without_local_queue) wakes_.AddTreeOf(queue);

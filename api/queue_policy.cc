@@ -1,5 +1,7 @@
 #include "api/queue_policy.h"
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 
 #include "base/go_duration.h"
@@ -13,13 +15,18 @@ Error Refuse(const char* annotation, const std::string& value, const std::string
           std::string(annotation) + ": \"" + value + "\" is not one of: " + allowed};
 }
 
+constexpr Duration kLongest = std::chrono::hours(24 * 3650);  // longer durations count as this one
+
 // A duration, or "off" for 0.
 Status ReadDuration(const StringMap& annotations, const char* annotation,
                     std::optional<Duration>& found) {
   const std::string* text = FindValue(annotations, annotation);
   if (text == nullptr) return OkStatus();
   found = *text == "off" ? Duration::zero() : ParseGoDuration(*text);
-  if (found && *found >= Duration::zero()) return OkStatus();
+  if (found && *found >= Duration::zero()) {
+    found = std::min(*found, kLongest);
+    return OkStatus();
+  }
   return Refuse(annotation, *text, "off, a duration such as 30m");
 }
 
@@ -37,6 +44,7 @@ Status ReadVictimRules(const StringMap& annotations, QueuePolicy& policy) {
       ReadDuration(annotations, kPreemptionPatienceAnnotation, policy.preemption_patience));
   BERTH_CHECK_OK(ReadDuration(annotations, kPreemptMinRunAnnotation, policy.preempt_min_run));
   BERTH_CHECK_OK(ReadDuration(annotations, kReclaimMinRunAnnotation, policy.reclaim_min_run));
+  BERTH_CHECK_OK(ReadDuration(annotations, kTimeSliceAnnotation, policy.time_slice));
   return ReadDuration(annotations, kLeastCheckpointAnnotation, policy.least_checkpoint);
 }
 
@@ -52,6 +60,7 @@ QueuePolicy QueuePolicy::Within(const QueuePolicy& wider) const {
   if (!made.preemption_patience) made.preemption_patience = wider.preemption_patience;
   if (!made.preempt_min_run) made.preempt_min_run = wider.preempt_min_run;
   if (!made.reclaim_min_run) made.reclaim_min_run = wider.reclaim_min_run;
+  if (!made.time_slice) made.time_slice = wider.time_slice;
   if (!made.least_checkpoint) made.least_checkpoint = wider.least_checkpoint;
   return made;
 }
@@ -77,7 +86,7 @@ Result<QueuePolicy> ReadQueuePolicy(const StringMap& annotations) {
     } else if (*after == "auto") {
       policy.reserve_after = ReserveAfter{.rule = Rule::kAuto};
     } else if (time) {
-      policy.reserve_after = ReserveAfter{Rule::kTime, *time};
+      policy.reserve_after = ReserveAfter{Rule::kTime, std::min(*time, kLongest)};
     } else {
       return Refuse(kReserveAfterAnnotation, *after, "off, auto, a duration such as 72h");
     }

@@ -8,6 +8,7 @@
 //     berth.dev/victims: LeastWorkLost
 //     berth.dev/preemption-patience: 30m
 //     berth.dev/reclaim-min-run: 10m
+//     berth.dev/time-slice: 1h
 //
 // Threads: data and pure functions. Errors: kInvalid with the annotation.
 #pragma once
@@ -31,6 +32,7 @@ inline constexpr char kVictimsAnnotation[] = "berth.dev/victims";
 inline constexpr char kPreemptionPatienceAnnotation[] = "berth.dev/preemption-patience";
 inline constexpr char kPreemptMinRunAnnotation[] = "berth.dev/preempt-min-run";
 inline constexpr char kReclaimMinRunAnnotation[] = "berth.dev/reclaim-min-run";
+inline constexpr char kTimeSliceAnnotation[] = "berth.dev/time-slice";
 inline constexpr char kLeastCheckpointAnnotation[] = "berth.dev/least-checkpoint";
 
 enum class QueueOrder : std::uint8_t {
@@ -71,6 +73,9 @@ struct QueuePolicy {
   // (preempt_min_run), by workloads of other queues (reclaim_min_run).
   std::optional<Duration> preempt_min_run;
   std::optional<Duration> reclaim_min_run;
+  // A workload that has run for this time is preempted for a waiting workload of the same queue and
+  // priority; 0: it is not.
+  std::optional<Duration> time_slice;
   // A shorter time between checkpoints counts as this one (api/checkpoint.h).
   std::optional<Duration> least_checkpoint;
 

@@ -49,6 +49,7 @@ inline constexpr char kInClusterQueue[] = "InClusterQueue";
 inline constexpr char kInCohortReclamation[] = "InCohortReclamation";
 inline constexpr char kInCohortFairSharing[] = "InCohortFairSharing";
 inline constexpr char kInCohortReclaimWhileBorrowing[] = "InCohortReclaimWhileBorrowing";
+inline constexpr char kTimeSliceExpired[] = "TimeSliceExpired";
 inline constexpr char kReactivated[] = "Reactivated";
 inline constexpr char kBackoffFinished[] = "BackoffFinished";
 inline constexpr char kClusterQueueRestarted[] = "ClusterQueueRestarted";

@@ -11,30 +11,33 @@
 namespace berth::queue {
 namespace {
 
-// The Evicted condition if it is True with `reason`, else null.
-const api::Condition* EvictedBecause(const api::Workload& workload, std::string_view reason) {
-  const api::Condition* evicted = api::FindCondition(workload.status.conditions, api::kEvicted);
-  if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue) return nullptr;
-  return evicted->reason == reason ? evicted : nullptr;
+// The condition of this type if it is True with `reason`, else null.
+const api::Condition* TrueBecause(const api::Workload& workload, std::string_view type,
+                                  std::string_view reason) {
+  const api::Condition* found = api::FindCondition(workload.status.conditions, type);
+  if (found == nullptr || found->status != api::ConditionStatus::kTrue) return nullptr;
+  return found->reason == reason ? found : nullptr;
 }
 
 }  // namespace
 
 WallTime QueueOrderTime(const api::Workload& workload, const OrderingOptions& options) {
   if (options.pods_ready_requeuing == RequeuingTimestamp::kEviction) {
-    const api::Condition* evicted = EvictedBecause(workload, api::kPodsReadyTimeout);
+    const api::Condition* evicted = TrueBecause(workload, api::kEvicted, api::kPodsReadyTimeout);
     if (evicted != nullptr) return evicted->last_transition_time;
   }
-  const api::Condition* evicted = EvictedBecause(workload, api::kAdmissionCheckReason);
+  const api::Condition* evicted = TrueBecause(workload, api::kEvicted, api::kAdmissionCheckReason);
   if (evicted != nullptr &&
       !workload.meta.annotations.contains(api::kProvisioningMemoryAnnotation)) {
     return evicted->last_transition_time;
   }
+  if (const api::Condition* preempted =
+          TrueBecause(workload, api::kPreempted, api::kTimeSliceExpired)) {
+    return preempted->last_transition_time;
+  }
   if (!options.priority_sorting_within_cohort) {
-    const api::Condition* preempted =
-        api::FindCondition(workload.status.conditions, api::kPreempted);
-    if (preempted != nullptr && preempted->status == api::ConditionStatus::kTrue &&
-        preempted->reason == api::kInCohortReclaimWhileBorrowing) {
+    if (const api::Condition* preempted =
+            TrueBecause(workload, api::kPreempted, api::kInCohortReclaimWhileBorrowing)) {
       return preempted->last_transition_time + std::chrono::milliseconds(1);
     }
   }

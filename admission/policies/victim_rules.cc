@@ -9,7 +9,19 @@
 namespace berth::admission {
 namespace {
 
+constexpr int kSlicesOfALength = 8;  // of a workload that keeps its work
+constexpr Duration kLongestSlice = std::chrono::hours(24 * 365);  // is not doubled
+
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+// How often a time slice of the workload has expired.
+int ExpiredSlices(const api::Workload& workload) {
+  int expired = 0;
+  for (const api::EvictionCount& each : workload.status.evictions) {
+    if (each.underlying_cause == api::kTimeSliceExpired) expired += each.count;
+  }
+  return expired;
+}
 
 }  // namespace
 
@@ -26,6 +38,7 @@ void VictimRules::Set(ClusterQueueId queue, const api::QueuePolicy& policy) {
                   policy.preemption_patience.value_or(Duration::zero()),
                   policy.preempt_min_run.value_or(Duration::zero()),
                   policy.reclaim_min_run.value_or(Duration::zero()),
+                  policy.time_slice.value_or(Duration::zero()),
                   policy.least_checkpoint.value_or(Duration::zero())};
   if (rule == Rule{}) {
     rules_.erase(queue);
@@ -54,6 +67,40 @@ bool VictimRules::HasJustBegun(const Reservation& victim, ClusterQueueId preempt
   if (allowed_at <= now_) return false;
   LookAt(preemptor, allowed_at);
   return true;
+}
+
+bool VictimRules::HasTimeSlices(ClusterQueueId queue) const {
+  return !rules_.empty() && Of(queue).time_slice > Duration::zero();
+}
+
+WallTime VictimRules::SliceEnd(const Reservation& reservation) const {
+  const Rule& rule = Of(reservation.cluster_queue);
+  const api::Workload& object = *reservation.object;
+  const bool keeps_its_work =
+      api::WorkSinceCheckpoint(object.meta.annotations, rule.time_slice, rule.least_checkpoint) <=
+      rule.time_slice / 2;
+  Duration slice = rule.time_slice;
+  const int expired = ExpiredSlices(object);
+  for (int left = keeps_its_work ? expired / kSlicesOfALength : expired;
+       left > 0 && slice < kLongestSlice; --left) {
+    slice *= 2;
+  }
+  return StartOf(reservation) + slice;
+}
+
+bool VictimRules::HasUsedItsSlice(const Reservation& victim) {
+  if (victim.evicted) return true;
+  if (!victim.admitted) return false;
+  const WallTime end = SliceEnd(victim);
+  if (end <= now_) return true;
+  LookAt(victim.cluster_queue, end);
+  return false;
+}
+
+void VictimRules::NoteAdmission(const Reservation& reservation) {
+  if (!HasTimeSlices(reservation.cluster_queue) || reservation.evicted) return;
+  const WallTime end = SliceEnd(reservation);
+  if (end > now_) LookAt(reservation.cluster_queue, end);
 }
 
 double VictimRules::WorkLost(const Reservation& victim, const PreemptorNeed& need) const {

@@ -8,9 +8,17 @@
 //     berth.dev/preempt-min-run: 10m        no workload of the queue is preempted by another one of
 //     berth.dev/reclaim-min-run: 10m        the queue, or of another queue, before it has run so
 //                                           long
+//     berth.dev/time-slice: 1h              a workload that has run for an hour gives its quota to
+//                                           an equal: a waiting workload of the same queue and
+//                                           priority
 //
-// The first two are rules of the preemptor's queue, the others of the victim's. A policy never
-// makes a victim of a workload that Kueue's rules spare.
+// The first two are rules of the preemptor's queue, the others of the victim's. The time slice
+// alone makes victims of workloads that Kueue's rules spare.
+//
+// A workload whose slice has expired waits as if it had just been created (queue/ordering.h). Its
+// slice is twice as long after each expiry, or after each eighth one if its checkpoints are at most
+// half a slice apart. So every workload ends at last, even if what it says of its checkpoints is
+// false.
 //
 // The work that a victim loses is the time since its admission, or at most the time between two
 // checkpoints (api/checkpoint.h), times its size: its usage of a contested flavor-resource as a
@@ -55,6 +63,14 @@ class VictimRules {
   // `preemptor` may preempt it. If so, the workloads of `preemptor` are tried again when that time
   // is over.
   bool HasJustBegun(const Reservation& victim, ClusterQueueId preemptor);
+  // Whether workloads of the queue are preempted for equals.
+  bool HasTimeSlices(ClusterQueueId queue) const;
+  // Whether the victim may be preempted for an equal: its slice has expired, or it is being stopped
+  // already. If not, the workloads of its queue are tried again when the slice expires.
+  bool HasUsedItsSlice(const Reservation& victim);
+  // Call when a workload is admitted: the workloads of its queue are tried again when its slice
+  // expires.
+  void NoteAdmission(const Reservation& reservation);
   // The work that the victim loses, in seconds of the preemptor's size.
   double WorkLost(const Reservation& victim, const PreemptorNeed& need) const;
   // The instant until which a preemption that loses so much work waits; nullopt: it need not. The
@@ -71,11 +87,14 @@ class VictimRules {
     Duration patience{};
     Duration preempt_min_run{};
     Duration reclaim_min_run{};
+    Duration time_slice{};
     Duration least_checkpoint{};
     friend bool operator==(const Rule&, const Rule&) = default;
   };
   const Rule& Of(ClusterQueueId queue) const;
   void LookAt(ClusterQueueId queue, WallTime at);
+  // When the slice of an admitted workload expires. Precondition: its queue has time slices.
+  WallTime SliceEnd(const Reservation& reservation) const;
 
   std::map<ClusterQueueId, Rule> rules_;
   std::map<ClusterQueueId, WallTime> looks_;  // the next instant of each queue for TakeDue

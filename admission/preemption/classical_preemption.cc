@@ -148,7 +148,7 @@ void ClassicalPreemption::Collect(Order order) {
   advantaged_ = &hierarchical_;
   others_ = &by_priority_;
   const api::PreemptionPolicy within = candidates_.queue().spec.preemption.within_cluster_queue;
-  if (within != api::PreemptionPolicy::kNever) {
+  if (candidates_.MayPreemptInQueue()) {
     CollectQueue(candidates_.request().queue, kNoQuotaNode, within, own_);
   }
   CollectOthers();
@@ -186,7 +186,7 @@ bool ClassicalPreemption::TryCandidate(const Candidate& candidate, Variant varia
     return false;
   }
   PreemptionReason reason = PreemptionReason::kInCohortReclamation;
-  if (variant == Variant::kWithinQueue) reason = PreemptionReason::kInClusterQueue;
+  if (variant == Variant::kWithinQueue) reason = candidates_.ReasonInQueue(*candidate.reservation);
   if (variant == Variant::kReclaimWhileBorrowing) {
     reason = PreemptionReason::kInCohortReclaimWhileBorrowing;
   }

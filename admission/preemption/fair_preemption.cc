@@ -56,7 +56,7 @@ void FairPreemption::Collect() {
   queue_count_ = 0;
   ++round_;  // no cohort is pruned
   const api::QueuePreemption& preemption = candidates_.queue().spec.preemption;
-  if (preemption.within_cluster_queue != api::PreemptionPolicy::kNever) {
+  if (candidates_.MayPreemptInQueue()) {
     CollectQueue(candidates_.queue(), candidates_.request().queue, preemption.within_cluster_queue);
   }
   const QuotaTree& tree = state_.tree();
@@ -217,7 +217,7 @@ bool FairPreemption::FirstRule() {
   while (QueueCandidates* target = NextQueue()) {
     if (target->queue == candidates_.request().queue) {
       const Reservation& candidate = TakeNext(*target);
-      if (Take(candidate, PreemptionReason::kInClusterQueue)) return true;
+      if (Take(candidate, candidates_.ReasonInQueue(candidate))) return true;
       continue;
     }
     if (entitled) {

@@ -27,35 +27,42 @@ bool PreemptionCandidates::Contests(const ListedReservation& held) const {
                      });
 }
 
-bool PreemptionCandidates::PolicyAllows(const ListedReservation& candidate,
+bool PreemptionCandidates::PolicyAllows(std::int64_t priority, const Reservation& candidate,
                                         api::PreemptionPolicy policy) const {
-  const bool lower = candidate.priority < request_->workload->priority;
+  const bool lower = priority < request_->workload->priority;
   switch (policy) {
     case api::PreemptionPolicy::kNever: return false;
     case api::PreemptionPolicy::kLowerPriority: return lower;
     case api::PreemptionPolicy::kLowerOrNewerEqualPriority:
-      return lower || (candidate.priority == request_->workload->priority &&
-                       request_->workload->queued_at < candidate.reservation->queued_at);
+      return lower || (priority == request_->workload->priority &&
+                       request_->workload->queued_at < candidate.queued_at);
     case api::PreemptionPolicy::kAny: return true;
   }
   return false;
 }
 
+PreemptionReason PreemptionCandidates::ReasonInQueue(const Reservation& candidate) const {
+  return PolicyAllows(candidate.priority, candidate, queue_->spec.preemption.within_cluster_queue)
+             ? PreemptionReason::kInClusterQueue
+             : PreemptionReason::kTimeSliceExpired;
+}
+
 std::size_t PreemptionCandidates::Next(const std::vector<ListedReservation>& list, std::size_t from,
                                        api::PreemptionPolicy policy) const {
-  if (policy == api::PreemptionPolicy::kNever) return list.size();
+  if (policy == api::PreemptionPolicy::kNever && !has_time_slices_) return list.size();
   while (from < list.size()) {
     const ListedReservation& held = list[from];
     const std::int64_t above = held.priority - request_->workload->priority;
     if (policy != api::PreemptionPolicy::kAny &&
-        (above > 0 || (above == 0 && policy == api::PreemptionPolicy::kLowerPriority))) {
+        (above > 0 ||
+         (above == 0 && policy == api::PreemptionPolicy::kLowerPriority && !has_time_slices_))) {
       // Priorities rise, first among the evicted reservations, then among the others.
       if (!held.evicted) return list.size();
       while (from < list.size() && list[from].evicted) ++from;
       continue;
     }
-    if (!held.foreign_owner && PolicyAllows(held, policy) && Contests(held) &&
-        !IsExcluded(*held.reservation) && !HasJustBegun(*held.reservation)) {
+    if (!held.foreign_owner && Contests(held) && !IsExcluded(*held.reservation) &&
+        MayPreempt(held, policy) && !HasJustBegun(*held.reservation)) {
       return from;
     }
     ++from;
@@ -93,11 +100,13 @@ void PreemptionCandidates::SpareByPolicy(const std::vector<ListedReservation>& l
   }
   for (const ListedReservation& held : list) {
     if (spared_->size() >= kMaxSparedByPolicy) return;
-    const bool allowed = PolicyAllows(held, policy);
+    const bool allowed = MayPreempt(held, policy);
     const bool just_begun = allowed && HasJustBegun(*held.reservation);
     if (allowed && !held.foreign_owner && !just_begun) continue;
     if (!Contests(held) || IsExcluded(*held.reservation)) continue;
-    SparedCandidate::Cause cause = SparedCandidate::Cause::kPolicy;
+    SparedCandidate::Cause cause = TakesTurns(*held.reservation)
+                                       ? SparedCandidate::Cause::kWithinTimeSlice
+                                       : SparedCandidate::Cause::kPolicy;
     if (allowed) {
       cause = held.foreign_owner ? SparedCandidate::Cause::kForeignOwner
                                  : SparedCandidate::Cause::kHasJustBegun;

@@ -70,9 +70,18 @@ class PreemptionCandidates {
     request_ = &request;
     queue_ = &state_.queue(request.queue);
     spared_ = spared;
+    has_time_slices_ = rules_ != nullptr && rules_->HasTimeSlices(request.queue);
   }
   const PreemptionRequest& request() const { return *request_; }
   const QueueState& queue() const { return *queue_; }  // the queue of the request's workload
+
+  // Whether workloads of the request's own queue may be candidates.
+  bool MayPreemptInQueue() const {
+    return has_time_slices_ ||
+           queue_->spec.preemption.within_cluster_queue != api::PreemptionPolicy::kNever;
+  }
+  // Why a candidate of the request's own queue is preempted.
+  PreemptionReason ReasonInQueue(const Reservation& candidate) const;
 
   // Index of the first candidate at or behind `from` in a queue's list; list.size() if none.
   std::size_t Next(const std::vector<ListedReservation>& list, std::size_t from,
@@ -98,7 +107,19 @@ class PreemptionCandidates {
  private:
   bool Contests(const ListedReservation& held) const;
   bool HasJustBegun(const Reservation& candidate) const;
-  bool PolicyAllows(const ListedReservation& candidate, api::PreemptionPolicy policy) const;
+  // `priority` is the candidate's: where the list of reservations has it, the candidate is not
+  // read.
+  bool PolicyAllows(std::int64_t priority, const Reservation& candidate,
+                    api::PreemptionPolicy policy) const;
+  // Whether the workload and the candidate are equals in a queue with time slices.
+  bool TakesTurns(const Reservation& candidate) const {
+    return has_time_slices_ && candidate.cluster_queue == request_->queue &&
+           candidate.priority == request_->workload->priority;
+  }
+  bool MayPreempt(const ListedReservation& candidate, api::PreemptionPolicy policy) const {
+    return PolicyAllows(candidate.priority, *candidate.reservation, policy) ||
+           (TakesTurns(*candidate.reservation) && rules_->HasUsedItsSlice(*candidate.reservation));
+  }
   double LocalQueueUsage(const Reservation& candidate) const;
 
   const ClusterState& state_;
@@ -110,6 +131,7 @@ class PreemptionCandidates {
   const PreemptionRequest* request_ = nullptr;  // not null from Begin to the end of a search
   const QueueState* queue_ = nullptr;           // not null from Begin to the end of a search
   SparedCandidates* spared_ = nullptr;
+  bool has_time_slices_ = false;  // of the request's queue
 };
 
 template <typename T, typename ReservationOf>

@@ -49,6 +49,7 @@ void PreemptionPlans::Keep(WorkloadRecord& kept, const Decision& decision, WallT
     case Outcome::kPreempting:
       for (const Victim& victim : decision.victims) {
         if (victim.ongoing || !rules.no_preemption_in_return) continue;
+        if (victim.reason == PreemptionReason::kTimeSliceExpired) continue;  // it has its next turn
         context_.history.Note(decision.workload, victim.workload);
       }
       if (rules.preemptor_keeps_what_it_freed) Make(kept, decision, now);

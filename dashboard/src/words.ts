@@ -71,6 +71,7 @@ const ENDS: Record<string, string> = {
   InCohortReclamation: "its cohort took back what it had borrowed",
   InCohortFairSharing: "for a fair share of its cohort",
   InCohortReclaimWhileBorrowing: "for one of higher priority in its cohort",
+  TimeSliceExpired: "its time slice was over",
 };
 
 export function howWord(how: string): string {

@@ -53,6 +53,11 @@ std::optional<std::string> QuotaLaw::Unlawful(const std::string& reason,
         victim.priority == preemptor.priority && within == "LowerOrNewerEqualPriority";
     return is_newer_equal ? std::nullopt : std::optional<std::string>("its priority is not lower");
   }
+  if (reason == api::kTimeSliceExpired) {
+    if (!same_queue) return "it is in another ClusterQueue";
+    if (victim.priority != preemptor.priority) return "its priority is not equal";
+    return std::nullopt;
+  }
   if (same_queue) return "it is in the same ClusterQueue";
   if (!formulae_.SameTree(preemptor_queue, victim.cluster_queue)) return "it is in another cohort";
   const bool borrows = std::any_of(victim.usage.begin(), victim.usage.end(), [&](const auto& each) {

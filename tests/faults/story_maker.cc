@@ -89,6 +89,8 @@ class StoryMaker {
     if (!is_recorded() && ninth.Below(4) == 0) AddVictimRules(ninth);
     Random tenth(story_.seed * 0xB5297A4D94D049BBU + 607);
     if (!is_recorded() && tenth.Below(4) == 0) AddOrders(tenth);
+    Random eleventh(story_.seed * 0xA24BAED4963EE407U + 811);
+    if (!is_recorded() && eleventh.Below(4) == 0) AddTimeSlices(eleventh);
     std::stable_sort(story_.events.begin(), story_.events.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     AddFaults(story_, random_);
@@ -122,6 +124,7 @@ class StoryMaker {
   void MakePolicy(Random& random);
   void AddVictimRules(Random& random);
   void AddOrders(Random& random);
+  void AddTimeSlices(Random& random);
   void MakeConfig();
   void MakeFlavors();
   void MakeRacks();
@@ -189,6 +192,21 @@ void StoryMaker::AddVictimRules(Random& random) {
     const milliseconds at(random.Below(static_cast<std::uint64_t>(length)));
     At(at, "patch clusterqueue " + queue.name + " <<EOF\nmetadata: {annotations: {" + rules +
                "}}\nEOF");
+  }
+}
+
+// Some jobs save their state, and somebody gives ClusterQueues time slices while the story goes on.
+void StoryMaker::AddTimeSlices(Random& random) {
+  for (StoryEvent& event : story_.events) {
+    if (event.line.rfind("job ", 0) != 0 || random.Below(2) == 0) continue;
+    event.line += " annotate=berth.dev/checkpoint-every=5s";
+  }
+  const auto length = std::chrono::duration_cast<milliseconds>(story_.length).count();
+  for (const MadeQueue& queue : queues_) {
+    const std::string slice = std::to_string(10 + random.Below(90)) + "s";
+    At(milliseconds(random.Below(static_cast<std::uint64_t>(length))),
+       "patch clusterqueue " + queue.name +
+           " <<EOF\nmetadata: {annotations: {berth.dev/time-slice: " + slice + "}}\nEOF");
   }
 }
 

@@ -137,6 +137,8 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
     case SparedCandidate::Cause::kHasJustBegun:
       return "it has not run for the time that its queue demands (berth.dev/preempt-min-run, "
              "berth.dev/reclaim-min-run)";
+    case SparedCandidate::Cause::kWithinTimeSlice:
+      return "its time slice is not over (berth.dev/time-slice)";
     case SparedCandidate::Cause::kPutOff:
       return "its preemption would lose more work than this workload is expected to do; it is put "
              "off until " +
