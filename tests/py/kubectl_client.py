@@ -3,6 +3,11 @@
 import json
 import os
 import subprocess
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "lib"))
+
+from crashed_pods import logs_of_crashed_pods  # noqa: E402
 
 
 class KubectlClient:
@@ -37,9 +42,13 @@ class KubectlClient:
         return (self.get(*arguments) or {"items": []})["items"]
 
     def show_objects(self, kinds="jobs,workloads,pods,nodes"):
-        """What a person looks at first, as text."""
+        """What a person looks at first, as text; the logs of pods that crashed behind it."""
+        def logs(*arguments):
+            done = self.kubectl("logs", *arguments, check=False, seconds=30)
+            return done.stdout + done.stderr
         try:
-            return self.kubectl("get", kinds, "-A", "-o", "wide", check=False, seconds=30).stdout
+            shown = self.kubectl("get", kinds, "-A", "-o", "wide", check=False, seconds=30).stdout
+            return f"{shown}\n{logs_of_crashed_pods(self.items('pods', '-A'), logs)}"
         except subprocess.TimeoutExpired:
             return "kubectl get got no answer within 30 s\n"
 

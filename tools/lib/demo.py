@@ -15,7 +15,8 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "py"))
-from scratch import die_with_parent, scratch_folder  # noqa: E402 (the folder is known only now)
+from crashed_pods import logs_of_crashed_pods  # noqa: E402 (the folder is known only now)
+from scratch import die_with_parent, scratch_folder  # noqa: E402
 
 PATIENCE_SECONDS = 120  # for one step, on a busy machine
 
@@ -105,8 +106,15 @@ class Demo:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent)
         self.wait(lambda: os.path.exists(self.kubeconfig), "berth is up")
 
+    def logs(self, *arguments):
+        try:
+            return self.kubectl("logs", *arguments)
+        except Failed as gone:
+            return str(gone)
+
     def tell_state(self):
         print(self.run(self.client, "get", self.STATE_KINDS, "-A", "-o", "wide"), file=sys.stderr)
+        print(logs_of_crashed_pods(self.list("pods", "-A"), self.logs), file=sys.stderr)
         with open(self.log, encoding="utf-8", errors="replace") as log:
             print(log.read()[-3000:], file=sys.stderr)
 
