@@ -18,6 +18,7 @@
 #include "cli/completion.h"
 #include "cli/eta_flags.h"
 #include "cli/listen_parser.h"
+#include "cli/open_id_flags.h"
 #include "cli/proxy_flags.h"
 #include "cli/server_flags.h"
 #include "net/file_limit.h"
@@ -119,6 +120,7 @@ Result<program::ControllerProcessOptions> OptionsOf(const ControllerFlags& flags
   options.read_api_actions = flags.read_api_actions;
   options.read_api_sessions = flags.read_api_sessions;
   BERTH_TRY(options.read_api_proxy, ProxyTrustOf(flags.read_api_proxy));
+  BERTH_TRY(options.read_api_open_id, OpenIdOptionsOf(flags.read_api_open_id));
   options.leader_election = flags.leader_election && program.leader.enabled.value_or(true);
   BERTH_TRY(options.controllers, program::ParseControllers(flags.controllers));
   if (flags.requeue_interval) {

@@ -31,6 +31,36 @@ void AddProxyFlags(CLI::App& command, PageProxyFlags& proxy) {
       ->needs(authority);
 }
 
+void AddOpenIdFlags(CLI::App& command, OpenIdFlags& provider) {
+  CLI::Option* issuer =
+      command
+          .add_option("--read-api-openid-issuer", provider.issuer,
+                      "OpenID provider at which readers of the page sign in; the API server has to "
+                      "trust the same issuer and client (default: they sign in with tokens)")
+          ->type_name("URL");
+  command
+      .add_option("--read-api-openid-client", provider.client_id,
+                  "client of the page at the provider; needed with --read-api-openid-issuer")
+      ->type_name("ID")
+      ->needs(issuer);
+  command
+      .add_option("--read-api-openid-secret-file", provider.secret_file,
+                  "secret of the client (default: a public client)")
+      ->type_name("FILE")
+      ->needs(issuer);
+  command
+      .add_option("--read-api-openid-ca", provider.ca_file,
+                  "authorities of the provider's certificate (default: those of the system)")
+      ->type_name("FILE")
+      ->needs(issuer);
+  command
+      .add_option("--read-api-openid-scopes", provider.scopes,
+                  "what the page asks for, such as \"openid email groups\"")
+      ->type_name("SCOPES")
+      ->capture_default_str()
+      ->needs(issuer);
+}
+
 }  // namespace
 
 void AddReadApiFlags(CLI::App& command, std::string& listen, bool& actions, PageProxyFlags& proxy) {
@@ -71,6 +101,7 @@ void AddListenFlags(CLI::App& command, ControllerFlags& flags) {
                   "Configuration file, else :8082)")
       ->type_name("ADDRESS:PORT");
   AddReadApiFlags(command, flags.read_api_listen, flags.read_api_actions, flags.read_api_proxy);
+  AddOpenIdFlags(command, flags.read_api_open_id);
   command
       .add_option("--read-api-sessions", flags.read_api_sessions,
                   "a folder of its own, where sessions of the page outlive a restart, sealed with "

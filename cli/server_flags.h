@@ -19,6 +19,15 @@ struct PageProxyFlags {
   std::string groups_header = "X-Forwarded-Groups";
 };
 
+// The flags of cli/open_id_flags.h.
+struct OpenIdFlags {
+  std::string issuer;  // empty: there is no provider
+  std::string client_id;
+  std::string secret_file;  // empty: a public client
+  std::string ca_file;      // empty: the authorities of the system
+  std::string scopes = "openid";
+};
+
 struct UpFlags {
   std::string data_dir;    // empty: $XDG_DATA_HOME/berth, ~/.local/share/berth
   std::string kubeconfig;  // empty: kubeconfig in the data directory
@@ -62,6 +71,7 @@ struct ControllerFlags {
   bool read_api_actions = false;                 // writes with the rights of the caller
   std::string read_api_sessions;                 // folder of the page's sessions; empty: memory
   PageProxyFlags read_api_proxy;
+  OpenIdFlags read_api_open_id;
   std::string controllers = "*";  // program/controller_selection.h
   // Go's notation; nullopt: one second, or the value of the gate SchedulerLongRequeueInterval.
   std::optional<std::string> requeue_interval;

@@ -163,6 +163,7 @@ ReadFeedOptions Process::ReadOptions() const {
   options.actions = options_.read_api_actions;
   options.session_folder = options_.read_api_sessions;
   options.proxy = options_.read_api_proxy;
+  options.open_id = options_.read_api_open_id;
   if (options_.eta_interval) options.hits = forecast_hits_;
   if (controllers_ != nullptr) options.scheduler = &controllers_->scheduler();
   return options;

@@ -24,6 +24,7 @@
 #include "net/server.h"
 #include "program/controller_selection.h"
 #include "program/listen_address.h"
+#include "readapi/open_id_options.h"
 
 namespace berth::program {
 
@@ -39,7 +40,8 @@ struct ControllerProcessOptions {
   // The certificate of /api/v1; null: the certificate of the other ports.
   std::shared_ptr<const net::TlsIdentity> read_api_tls;
   kube::FrontProxyTrust read_api_proxy;  // the trusted proxy, whose headers name readers of /api/v1
-  std::string read_api_sessions;         // the folder of the page's sessions; empty: memory alone
+  readapi::OpenIdOptions read_api_open_id;  // at which readers of the page sign in
+  std::string read_api_sessions;  // the folder of the page's sessions; empty: memory alone
   // True: /api/v1 also serves writes, with the rights of the caller's token.
   bool read_api_actions = false;
   bool leader_election = true;

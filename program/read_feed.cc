@@ -51,6 +51,7 @@ struct ReadFeed::Reader {
         has_actions(options.actions),
         session_folder(std::move(options.session_folder)),
         proxy(std::move(options.proxy)),
+        open_id(std::move(options.open_id)),
         hits(std::move(options.hits)),
         scheduler(options.scheduler) {
     const std::string& ledger = options.callers.ledger;
@@ -85,6 +86,7 @@ struct ReadFeed::Reader {
   const bool has_actions;
   const std::string session_folder;
   const kube::FrontProxyTrust proxy;
+  const readapi::OpenIdOptions open_id;
   const std::shared_ptr<const ForecastHits> hits;
   const admission::Scheduler* const scheduler;
   net::IoPool pool{kThreads};
@@ -192,6 +194,7 @@ Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::
   options.actions = reader.has_actions;
   options.session_folder = reader.session_folder;
   options.proxy = reader.proxy;
+  options.open_id = reader.open_id;
   readapi::ReadSource source{
       .strand = reader.strand.get(),
       .model = &reader.model,

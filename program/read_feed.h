@@ -28,6 +28,7 @@
 #include "net/server.h"
 #include "program/caller_screens.h"
 #include "program/listen_address.h"
+#include "readapi/open_id_options.h"
 
 namespace berth::program {
 
@@ -42,10 +43,11 @@ struct ForecastHits {
 };
 
 struct ReadFeedOptions {
-  CallerScreensOptions callers;  // also names the ledger's file, from which reports are made
-  kube::FrontProxyTrust proxy;   // the trusted proxy, whose headers name readers
-  std::string session_folder;    // the folder of the page's sessions; empty: memory alone
-  bool actions = false;          // writes with the rights of the caller are served
+  CallerScreensOptions callers;    // also names the ledger's file, from which reports are made
+  kube::FrontProxyTrust proxy;     // the trusted proxy, whose headers name readers
+  readapi::OpenIdOptions open_id;  // at which readers of the page sign in
+  std::string session_folder;      // the folder of the page's sessions; empty: memory alone
+  bool actions = false;            // writes with the rights of the caller are served
   std::shared_ptr<const ForecastHits> hits;  // null: forecasts are not compared with starts
   // The source of the queues' own orders; null: all queues show the order by priority and time.
   const admission::Scheduler* scheduler = nullptr;

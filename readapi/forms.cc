@@ -46,8 +46,10 @@ constexpr Form kForms[] = {
     {"WorkloadStory",
      "workload Workloads, before whole|null, story Story, pods StoryPod[], podsLeftOut whole, "
      "forecasts ForecastHits|null"},
-    {"Session", "signedIn yes, user? text, csrf? text, actions? yes"},
-    {"SignIn", "token? text, code? text"},
+    {"Session", "signedIn yes, user? text, csrf? text, actions? yes, openId? text"},
+    {"SignIn", "token? text, code? text, openId? OpenIdReturn"},
+    {"OpenIdReturn", "code text, state text"},
+    {"OpenIdAddress", "address text"},
     {"Money", "usdPerHour text, usd text, measured? yes"},
     {"CostAnswer", "cost Money|null, hidden text[]"},
     {"ObjectText", "kind text, name text, yaml text"},

@@ -302,24 +302,37 @@ void AddCallerPaths(Json& paths) {
                "Action", "Done");
 }
 
+Json PageOperation(const char* name, const char* description, const char* form) {
+  return {{"operationId", name},
+          {"tags", Json::array({"page"})},
+          {"description", description},
+          {"responses", Responses(Content("application/json", SchemaOfType(form)))}};
+}
+
 // The session of the page (sign_in.h).
 Json SessionPath() {
-  const auto operation = [](const char* name, const char* description) -> Json {
-    Json answer = Responses(Content("application/json", SchemaOfType("Session")));
-    return {{"operationId", name},
-            {"tags", Json::array({"page"})},
-            {"description", description},
-            {"responses", answer}};
+  const auto operation = [](const char* name, const char* description) {
+    return PageOperation(name, description, "Session");
   };
   Json path = {{"get", operation("readSession", "whose session the cookie stands for")},
                {"post", operation("signIn",
-                                  "exchanges a token, or a code that was printed, for a "
-                                  "cookie; for browsers alone")},
+                                  "exchanges a token, a code that was printed, or what an OpenID "
+                                  "provider has sent the browser back with, for a cookie; for "
+                                  "browsers alone")},
                {"delete", operation("signOut", "ends the session; needs the header X-Berth-CSRF")}};
   path["get"]["security"] = path["post"]["security"] = Json::array();
   path["post"]["requestBody"] = Content("application/json", SchemaOfType("SignIn"));
   path["post"]["requestBody"]["required"] = true;
   path["delete"]["security"] = Json::array({{{"session", Json::array()}}});
+  return path;
+}
+
+Json OpenIdPath() {
+  Json path = {{"post", PageOperation("beginOpenId",
+                                      "the address of the OpenID provider at which a browser signs "
+                                      "in, and a cookie that the browser comes back with",
+                                      "OpenIdAddress")}};
+  path["post"]["security"] = Json::array();
   return path;
 }
 
@@ -334,6 +347,7 @@ std::string OpenApiDocument(const std::string& version) {
   Json paths = {{std::string(kRoot) + "/workloads/{namespace}/{name}", WorkloadPath()},
                 {kEventsPath, EventsPath()},
                 {kReportsPath, ReportsPath()},
+                {kOpenIdPath, OpenIdPath()},
                 {kSessionPath, SessionPath()}};
   for (const Resource& resource : Resources()) {
     schemas[TitleOf(resource)] = Schema(resource);

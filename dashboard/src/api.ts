@@ -43,6 +43,7 @@ export interface Session {
   user?: string;
   csrf?: string;
   actions?: boolean; // whether writes are served
+  openId?: string; // the host of the OpenID provider at which readers may sign in
 }
 
 // An answer other than 2xx, or none: status 0.
@@ -125,12 +126,19 @@ export const act = (csrf: string, action: Action) => client(csrf).act(action);
 
 export const session = (): Promise<Session> => request("/session");
 
-export function signIn(secret: { token: string } | { code: string }): Promise<Session> {
+export type Secret = { token: string } | { code: string } | { openId: { code: string; state: string } };
+
+export function signIn(secret: Secret): Promise<Session> {
   return request("/session", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(secret),
   });
+}
+
+// The address of the OpenID provider, at which the browser signs in.
+export function openIdAddress(): Promise<{ address: string }> {
+  return request("/session/openid", { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
 }
 
 export function signOut(csrf: string): Promise<Session> {

@@ -131,21 +131,26 @@ function Health() {
   );
 }
 
+const CONNECTION = { connecting: "connecting", live: "live", lost: "connection lost", refused: "no live changes" };
+
 function Connection() {
   const state = useStore(connection);
   return (
     <span class={`connection connection-${state}`} role="status">
-      <Icon name={state === "lost" ? "lost" : "live"} />
-      {state === "live" ? "live" : state === "lost" ? "connection lost" : "connecting"}
+      <Icon name={state === "lost" || state === "refused" ? "lost" : "live"} />
+      {CONNECTION[state]}
     </span>
   );
 }
 
 function Lost() {
-  if (useStore(connection) !== "lost") return null;
+  const state = useStore(connection);
+  if (state !== "lost" && state !== "refused") return null;
   return (
     <div class="lost" role="alert">
-      The connection is lost. What is shown may be out of date; the page tries again by itself.
+      {state === "lost"
+        ? "The connection is lost. What is shown may be out of date; the page tries again by itself."
+        : "What is shown may be out of date: this account may not list all that the page shows. Name your namespaces in the field at the top."}
     </div>
   );
 }

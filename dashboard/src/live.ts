@@ -23,7 +23,7 @@ interface Batch {
 type Listener = (batch: Batch) => void;
 
 export const scope = keptStore("berth.namespaces", ""); // "a,b"; empty: all
-export const connection = new Store<"connecting" | "live" | "lost">("connecting");
+export const connection = new Store<"connecting" | "live" | "lost" | "refused">("connecting");
 export const signedOut = new Store(false);
 // What a request that writes names, and whether writes are served.
 export const secret = new Store("");
@@ -36,6 +36,7 @@ const LONGEST_PAUSE_MS = 30_000;
 
 class Stream {
   private source: EventSource | null = null;
+  private address = "";
   private last = ""; // the position to resume from
   private wasOpen = false;
   private pause = 1_000;
@@ -56,7 +57,8 @@ class Stream {
     if (scope.get()) query.set("namespace", scope.get());
     if (this.last) query.set("cursor", this.last);
     const text = query.toString();
-    const source = new EventSource(`/api/v1/events${text ? `?${text}` : ""}`);
+    this.address = `/api/v1/events${text ? `?${text}` : ""}`;
+    const source = new EventSource(this.address);
     this.source = source;
     source.onopen = () => {
       this.pause = 1_000;
@@ -106,7 +108,7 @@ class Stream {
   }
 
   private fail(source: EventSource): void {
-    if (this.lostTimer === 0) this.lostTimer = setTimeout(() => connection.set("lost"), LOST_AFTER_MS);
+    if (this.lostTimer === 0 && connection.get() !== "refused") this.lostTimer = setTimeout(() => connection.set("lost"), LOST_AFTER_MS);
     if (source.readyState !== EventSource.CLOSED || source !== this.source) return; // it resumes by itself
     this.source = null;
     this.retryTimer = setTimeout(() => void this.retry(), this.pause);
@@ -116,7 +118,25 @@ class Stream {
   private async retry(): Promise<void> {
     const known = await session().catch(() => null);
     if (known && !known.signedIn) return signedOut.set(true);
+    if (!known && connection.get() === "refused") connection.set("lost");
+    if (known && (await this.isRefused())) {
+      clearTimeout(this.lostTimer);
+      this.lostTimer = 0;
+      connection.set("refused");
+    }
     this.start();
+  }
+
+  // Whether this reader has no right to the stream. An EventSource does not tell the status of an answer.
+  private async isRefused(): Promise<boolean> {
+    const stop = new AbortController();
+    try {
+      return (await fetch(this.address, { signal: stop.signal })).status === 403;
+    } catch {
+      return false;
+    } finally {
+      stop.abort();
+    }
   }
 }
 

@@ -12,14 +12,14 @@ import { Notice } from "./parts";
 import { QueueView } from "./queue";
 import { ReportsView } from "./reports";
 import { address, Link, paths } from "./router";
-import { SignInView, takeCode } from "./sign_in";
+import { SignInView, takeArrival } from "./sign_in";
 import { useStore } from "./store";
 import { TopologyView } from "./topology";
 import { forgetSeen, Watcher } from "./watch";
 import { WorkloadView } from "./workload";
 import { WorkloadsView } from "./workloads";
 
-const code = takeCode();
+const arrival = takeArrival();
 
 function App() {
   const [session, setSession] = useState<Session | null>(null);
@@ -33,8 +33,10 @@ function App() {
     setSession(known);
   };
   useEffect(() => {
-    if (code !== null) return setSession({ signedIn: false });
-    readSession().then(enter, (error: Problem) => setProblem(error.message));
+    readSession().then(
+      (known) => enter(arrival === null ? known : { ...known, signedIn: false }),
+      (error: Problem) => setProblem(error.message),
+    );
   }, []);
   useEffect(() => {
     if (!ended) return;
@@ -55,12 +57,14 @@ function App() {
     );
   }
   if (!session) return null;
-  if (!session.signedIn || ended) return <SignInView code={session.signedIn ? null : code} ended={ended} onSession={enter} />;
+  if (!session.signedIn || ended) {
+    return <SignInView arrival={session.signedIn ? null : arrival} ended={ended} openId={session.openId ?? ""} onSession={enter} />;
+  }
   const leave = () => {
     stream.stop(true);
     forgetAnswers();
     forgetSeen();
-    void signOut(session.csrf ?? "").catch(() => null).then(() => setSession({ signedIn: false }));
+    void signOut(session.csrf ?? "").catch(() => null).then(() => setSession({ ...session, signedIn: false }));
   };
   return (
     <>

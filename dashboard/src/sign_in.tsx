@@ -1,35 +1,65 @@
-// Sign-in with a token, or with the code that `berth up --dashboard` prints. The code stands in the
-// fragment of the address, which browsers do not send; it is taken out of the address at once.
+// Sign-in with a token, at an OpenID provider, or with the code that `berth up --dashboard` prints. This
+// code stands in the fragment of the address, which browsers do not send. The provider sends the browser
+// back with a code and a state in the query. Both are taken out of the address at once.
 import { useEffect, useState } from "preact/hooks";
-import { Problem, signIn, type Session } from "./api";
+import { openIdAddress, Problem, signIn, type Secret, type Session } from "./api";
+import { arrivalOf, leftView, SIGN_IN, type Arrival } from "./arrival";
 import { Icon } from "./icons";
 import { go } from "./router";
 
-export function takeCode(): string | null {
-  const code = new URLSearchParams(location.hash.slice(1)).get("code");
-  if (code !== null) history.replaceState(null, "", location.pathname + location.search);
-  return code;
+const LEFT_FROM = "berth-left-from"; // the view that the browser left for the provider
+
+export function takeArrival(): Arrival | null {
+  const query = new URLSearchParams(location.search);
+  const arrival = arrivalOf(location.pathname, query, new URLSearchParams(location.hash.slice(1)));
+  if (arrival === null) return null;
+  const ofProvider = arrival.refusal !== undefined || "openId" in (arrival.secret ?? {});
+  history.replaceState(null, "", location.pathname + (ofProvider ? "" : location.search));
+  return arrival;
 }
 
-export function SignInView({ code, ended, onSession }: { code: string | null; ended: boolean; onSession: (session: Session) => void }) {
+function takeLeftView(): string {
+  const left = leftView(sessionStorage.getItem(LEFT_FROM));
+  sessionStorage.removeItem(LEFT_FROM);
+  return left;
+}
+
+interface SignInProps {
+  arrival: Arrival | null;
+  ended: boolean;
+  openId: string; // the host of the provider; empty: there is none
+  onSession: (session: Session) => void;
+}
+
+export function SignInView({ arrival, ended, openId, onSession }: SignInProps) {
   const [token, setToken] = useState("");
-  const [message, setMessage] = useState("");
-  const [busy, setBusy] = useState(code !== null);
-  const send = async (secret: { token: string } | { code: string }) => {
+  const [message, setMessage] = useState(arrival?.refusal ?? "");
+  const [busy, setBusy] = useState(arrival?.secret !== undefined);
+  const attempt = async (act: () => Promise<void>) => {
     setBusy(true);
     setMessage("");
     try {
-      const session = await signIn(secret);
-      setToken("");
-      if (location.pathname === "/sign-in") go("/", "replace");
-      onSession(session);
+      await act();
     } catch (error) {
       setMessage(error instanceof Problem ? error.message : String(error));
       setBusy(false);
     }
   };
+  const send = (secret: Secret) =>
+    attempt(async () => {
+      const session = await signIn(secret);
+      setToken("");
+      if (location.pathname === SIGN_IN) go(takeLeftView(), "replace");
+      onSession(session);
+    });
+  const leave = () =>
+    attempt(async () => {
+      const { address } = await openIdAddress();
+      sessionStorage.setItem(LEFT_FROM, location.pathname === SIGN_IN ? "/" : location.pathname + location.search);
+      location.assign(address);
+    });
   useEffect(() => {
-    if (code !== null) void send({ code });
+    if (arrival?.secret) void send(arrival.secret);
   }, []);
   return (
     <main class="sign-in" tabIndex={-1}>
@@ -40,6 +70,14 @@ export function SignInView({ code, ended, onSession }: { code: string | null; en
         Berth
       </h1>
       {ended && <p>The session has ended. Sign in again.</p>}
+      {openId && (
+        <>
+          <button type="button" class="primary" disabled={busy} onClick={() => void leave()}>
+            Sign in at {openId}
+          </button>
+          <p class="quiet">Or with a token:</p>
+        </>
+      )}
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -61,7 +99,7 @@ export function SignInView({ code, ended, onSession }: { code: string | null; en
         <p id="token-help" class="quiet">
           Of a ServiceAccount or a user: <code>kubectl create token NAME</code>. The page shows what its owner may list.
         </p>
-        <button type="submit" class="primary" disabled={busy || !token.trim()}>
+        <button type="submit" class={openId ? undefined : "primary"} disabled={busy || !token.trim()}>
           {busy ? "Signing in…" : "Sign in"}
         </button>
       </form>

@@ -75,7 +75,7 @@ export function Watcher({ user }: { user: string }) {
   const latest = useRef<() => void>(() => {});
   latest.current = () => {
     own(`${user} ${namespace}`);
-    if (!states.values || !causes.values || queues.loading || connection.get() === "lost") return;
+    if (!states.values || !causes.values || queues.loading || ["lost", "refused"].includes(connection.get())) return;
     const of = (state: string) => states.values?.find((each) => each.value === state)?.count ?? 0;
     const at = Math.floor(Date.now() / 1000);
     const last = samples.get().at(-1);

@@ -90,6 +90,8 @@ Money = TypedDict("Money", { "measured": "NotRequired[bool]", "usd": "str", "usd
 NodeResource = TypedDict("NodeResource", { "allocatable": "int", "resource": "str", "unit": "str", "used": "int", })
 ObjectText = TypedDict("ObjectText", { "kind": "str", "name": "str", "yaml": "str", })
 Occupant = TypedDict("Occupant", { "id": "str | None", "name": "str", "pods": "int", })
+OpenIdAddress = TypedDict("OpenIdAddress", { "address": "str", })
+OpenIdReturn = TypedDict("OpenIdReturn", { "code": "str", "state": "str", })
 OpenRequest = TypedDict("OpenRequest", { "ageSeconds": "int", "class": "str", "cost": "Money | None", "name": "str",
     "namespace": "str", "policyStep": "str | None", "state": "str", "workload": "str | None", })
 PastNode = TypedDict("PastNode", { "class": "str", "from": "str", "gpus": "int", "namespace": "str", "node": "str",
@@ -128,9 +130,10 @@ ReportLine = TypedDict("ReportLine", { "attempts": "int", "chargedHours": "dict[
     "unpriced": "int", "usedHours": "dict[str, float]", "waitedHours": "float",
     "waitedHoursByResource": "dict[str, float]", "waits": "int", "workloads": "int", })
 Room = TypedDict("Room", { "domain": "list[str]", "pods": "int", "topology": "str | None", })
-Session = TypedDict("Session", { "actions": "NotRequired[bool]", "csrf": "NotRequired[str]", "signedIn": "bool",
-    "user": "NotRequired[str]", })
-SignIn = TypedDict("SignIn", { "code": "NotRequired[str]", "token": "NotRequired[str]", })
+Session = TypedDict("Session", { "actions": "NotRequired[bool]", "csrf": "NotRequired[str]",
+    "openId": "NotRequired[str]", "signedIn": "bool", "user": "NotRequired[str]", })
+SignIn = TypedDict("SignIn", { "code": "NotRequired[str]", "openId": "NotRequired[OpenIdReturn]",
+    "token": "NotRequired[str]", })
 Spared = TypedDict("Spared", { "because": "str", "workload": "str", })
 Step = TypedDict("Step", { "assigned": "NotRequired[list[Assigned]]", "capacity": "NotRequired[CapacityAsked]",
     "lines": "list[str]", "name": "str", "reason": "NotRequired[Reason]", "since": "str | None", "state": "str",

@@ -291,6 +291,13 @@ export interface Occupant {
   name: string;
   pods: number;
 }
+export interface OpenIdAddress {
+  address: string;
+}
+export interface OpenIdReturn {
+  code: string;
+  state: string;
+}
 export interface OpenRequest {
   ageSeconds: number;
   class: string;
@@ -465,11 +472,13 @@ export interface Room {
 export interface Session {
   actions?: boolean;
   csrf?: string;
+  openId?: string;
   signedIn: boolean;
   user?: string;
 }
 export interface SignIn {
   code?: string;
+  openId?: OpenIdReturn;
   token?: string;
 }
 export interface Spared {

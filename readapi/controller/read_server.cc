@@ -42,13 +42,15 @@ CallerUser ImpersonatedUser(const kube::AccessUser& user) {
 
 struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
   Shared(const Clock& clock, const ReadServerOptions& the_options, ReadSource the_source,
-         const kube::AccessGate& the_gate, std::optional<SessionFolder> folder)
+         const kube::AccessGate& the_gate, std::optional<SessionFolder> folder,
+         std::shared_ptr<OpenIdProvider> open_id)
       : source(std::move(the_source)),
         gate(the_gate),
         sign_in(std::make_shared<SignIn>(clock, the_options.random, the_gate,
                                          SignIn::Options{.actions = the_options.actions,
                                                          .folder = std::move(folder),
-                                                         .proxy = the_options.proxy})),
+                                                         .proxy = the_options.proxy,
+                                                         .open_id = std::move(open_id)})),
         files(the_options.page),
         max_under_way(the_options.max_requests_under_way),
         has_actions(the_options.actions),
@@ -57,7 +59,8 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
         streams(*source.strand, clock, source.model->feed(), the_options.streams) {}
 
   void Handle(const net::Request& request, const ResponderPtr& responder) {
-    if (request.target == kSessionPath) return sign_in->Handle(request, responder);
+    if (request.target == kSessionPath || request.target == kOpenIdPath)
+      return sign_in->Handle(request, responder);
     if (request.method == "POST") {
       if (Result<ReadRoute> route = PostRouteOf(request)) {
         return HandlePost(request, *std::move(route), responder);
@@ -308,8 +311,12 @@ Result<std::unique_ptr<ReadServer>> ReadServer::Start(net::IoPool& pool, const C
   if (!options.session_folder.empty()) {
     BERTH_TRY(folder, SessionFolder::Open(options.session_folder));
   }
-  auto shared =
-      std::make_shared<Shared>(clock, options, std::move(source), gate, std::move(folder));
+  std::shared_ptr<OpenIdProvider> open_id;
+  if (!options.open_id.issuer.empty()) {
+    BERTH_TRY(open_id, OpenIdProvider::Create(pool, clock, options.open_id));
+  }
+  auto shared = std::make_shared<Shared>(clock, options, std::move(source), gate,
+                                         std::move(folder), std::move(open_id));
   std::unique_ptr<ReadServer> made(new ReadServer(shared));
   BERTH_TRY(made->server_, net::HttpServer::Start(pool, std::move(server),
                                                   [shared](const net::Request& request,

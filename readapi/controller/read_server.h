@@ -24,7 +24,8 @@
 // (Sec-Fetch-Site); no CORS header is ever sent. No text of a request is in a header of an answer.
 //
 // Threads: `gate` as in metrics_server.h; the members of ReadSource are used on its strand alone.
-// Start and Stop by the owner. Errors of Start: as net::HttpServer::Start and SessionFolder::Open.
+// Start and Stop by the owner. Errors of Start: as net::HttpServer::Start,
+// SessionFolder::Open and OpenIdProvider::Create.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +43,7 @@
 #include "net/server.h"
 #include "readapi/caller.h"
 #include "readapi/controller/event_streams.h"
+#include "readapi/controller/open_id_provider.h"
 #include "readapi/controller/page_files.h"
 #include "readapi/controller/page_sessions.h"
 #include "readapi/model.h"
@@ -89,6 +91,7 @@ struct ReadServerOptions {
   PageSessions::RandomBytes random;
   std::string session_folder = {};   // for the page (session_folder.h); empty: memory alone
   kube::FrontProxyTrust proxy = {};  // the proxy whose headers name users (sign_in.h)
+  OpenIdOptions open_id = {};        // the provider at which readers sign in; no issuer: none
 };
 
 class ReadServer {

@@ -1,6 +1,7 @@
 #include "readapi/controller/sign_in.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "api/codec/json_tree.h"
 #include "api/codec/json_write.h"
 #include "base/strings.h"
+#include "net/sealed_text.h"
 
 namespace berth::readapi {
 namespace {
@@ -17,6 +19,12 @@ using Json = nlohmann::json;
 constexpr char kJsonType[] = "application/json";
 constexpr std::size_t kMaxTokenBytes = 16 * 1024;
 constexpr int kMaxDepth = 4;
+constexpr std::size_t kFlowKeyBytes = 32;
+constexpr char kNoProvider[] =
+    "there is no OpenID provider: start with --read-api-openid-issuer, or sign in with a token";
+constexpr char kUnknownProvider[] =
+    "the API server does not take the tokens of this OpenID provider: kube-apiserver needs the "
+    "same --oidc-issuer-url and --oidc-client-id";
 
 // Browsers send the cookies of a host to all its ports: each port has a name of its own.
 std::string CookieName(const net::Request& request) {
@@ -26,8 +34,8 @@ std::string CookieName(const net::Request& request) {
   return "__Host-berth" + (number && *number > 0 ? "-" + std::to_string(*number) : "");
 }
 
-std::string CookieOf(const net::Request& request) {
-  const std::string prefix = CookieName(request) + "=";
+std::string CookieOf(const net::Request& request, const std::string& name) {
+  const std::string prefix = name + "=";
   for (const std::string_view each : Split(request.headers.Find("Cookie"), ';')) {
     const std::string_view pair = TrimSpace(each);
     if (pair.starts_with(prefix)) return std::string(pair.substr(prefix.size()));
@@ -35,34 +43,66 @@ std::string CookieOf(const net::Request& request) {
   return "";
 }
 
-std::string SetCookie(const net::Request& request, const std::string& value, Duration life) {
-  return CookieName(request) + "=" + value +
-         "; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=" +
+// The cookie of a sign-in that is under way.
+std::string FlowCookieName(const net::Request& request) { return CookieName(request) + "-openid"; }
+
+std::string SetCookie(const std::string& name, const std::string& value, Duration life) {
+  return name + "=" + value + "; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=" +
          std::to_string(std::chrono::duration_cast<std::chrono::seconds>(life).count());
 }
 
 std::string TextOf(const Json& value) { return api::FormatJson(value) + "\n"; }
 
-// `actions`: whether the page may offer writes.
-Json SessionJson(const PageSession& session, bool actions) {
-  return {{"signedIn", true}, {"user", session.user}, {"csrf", session.csrf}, {"actions", actions}};
-}
-
 net::Response OfOtherSite() { return Problem(403, "requests of other sites are refused"); }
 
-// The one secret of the body: its kind and its text. Errors: kInvalid.
-Result<std::pair<std::string, std::string>> SecretOf(const net::Request& request) {
+struct SignInSecret {
+  enum class Kind : std::uint8_t { kToken, kCode, kOpenId };
+  Kind kind = Kind::kToken;
+  std::string text;   // a token, or a code
+  std::string state;  // kOpenId
+};
+
+// The text of a field; empty: there is none, or it is too long.
+std::string TextOf(const Json& object, const char* field) {
+  const auto found = object.find(field);
+  if (found == object.end() || !found->is_string()) return "";
+  std::string text(TrimSpace(found->get_ref<const std::string&>()));
+  return text.size() <= kMaxTokenBytes ? text : "";
+}
+
+// The one secret of the body. Errors: kInvalid.
+Result<SignInSecret> SecretOf(const net::Request& request) {
+  using Kind = SignInSecret::Kind;
   const Json body = api::ParseJsonOrNull(request.body, {.max_depth = kMaxDepth, .max_values = 16});
   if (body.is_object() && body.size() == 1) {
-    const auto only = body.begin();
-    const bool is_known = only.key() == "token" || only.key() == "code";
-    if (is_known && only->is_string()) {
-      std::string text(TrimSpace(only->get_ref<const std::string&>()));
-      if (!text.empty() && text.size() <= kMaxTokenBytes) return std::pair(only.key(), text);
+    SignInSecret secret{Kind::kToken, TextOf(body, "token"), ""};
+    if (body.contains("code")) secret = {Kind::kCode, TextOf(body, "code"), ""};
+    if (const auto of = body.find("openId"); of != body.end() && of->is_object()) {
+      secret = {Kind::kOpenId, TextOf(*of, "code"), TextOf(*of, "state")};
     }
+    const bool is_whole = secret.kind != Kind::kOpenId || !secret.state.empty();
+    if (!secret.text.empty() && is_whole) return secret;
   }
-  return Error{ErrorCode::kInvalid, R"(send {"token": "…"} or {"code": "…"})"};
+  return Error{ErrorCode::kInvalid,
+               R"(send {"token": "…"}, {"code": "…"} or {"openId": {"code": "…", "state": "…"}})"};
 }
+
+// The page's own address, to which a provider sends the browser; nullopt: the header Host is none.
+std::optional<std::string> RedirectUriOf(const net::Request& request) {
+  constexpr std::size_t kLongestHost = 261;  // of a name and a port
+  const std::string host(request.headers.Find("Host"));
+  const bool is_host =
+      !host.empty() && host.size() <= kLongestHost &&
+      std::all_of(host.begin(), host.end(), [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view(".-:[]").find(static_cast<char>(c)) != std::string_view::npos;
+      });
+  if (!is_host) return std::nullopt;
+  return "https://" + host + "/sign-in";
+}
+
+// A provider that does not answer is no fault of the reader.
+int StatusOfProvider(ErrorCode code) { return code == ErrorCode::kInvalid ? 401 : 503; }
 
 constexpr std::string_view kOfKubernetes = "system:";
 
@@ -99,8 +139,30 @@ bool HasSecretOf(const PageSession& session, const net::Request& request) {
   return EqualSecrets(std::string(request.headers.Find(kCsrfHeader)), session.csrf);
 }
 
+SignIn::SignIn(const Clock& clock, PageSessions::RandomBytes random, kube::AccessGate gate,
+               Options options)
+    : clock_(clock),
+      random_(random),
+      sessions_(clock, std::move(random), {}, std::move(options.folder)),
+      gate_(std::move(gate)),
+      has_actions_(options.actions),
+      proxy_(std::move(options.proxy)),
+      open_id_(std::move(options.open_id)),
+      flow_key_(open_id_ == nullptr ? "" : random_(kFlowKeyBytes)) {}
+
+std::string SignIn::SessionText(const std::optional<PageSession>& session) const {
+  Json answer = {{"signedIn", session.has_value()}};
+  if (session) {
+    answer["user"] = session->user;
+    answer["csrf"] = session->csrf;
+    answer["actions"] = has_actions_;
+  }
+  if (open_id_ != nullptr) answer["openId"] = open_id_->host();
+  return TextOf(answer);
+}
+
 std::optional<PageSession> SignIn::SessionOf(const net::Request& request) {
-  const std::string cookie = CookieOf(request);
+  const std::string cookie = CookieOf(request, CookieName(request));
   if (cookie.empty() || !IsOwnSite(request)) return std::nullopt;
   return sessions_.Find(cookie);
 }
@@ -125,6 +187,7 @@ Caller SignIn::CallerOf(const net::Request& request) {
 
 void SignIn::Handle(const net::Request& request, const std::shared_ptr<net::Responder>& responder) {
   if (!IsOwnSite(request)) return responder->Send(OfOtherSite());
+  if (request.target == kOpenIdPath) return BeginOpenId(request, responder);
   if (request.method == "POST") return Begin(request, responder);
   if (request.method == "DELETE") return responder->Send(End(request));
   if (request.method == "GET") return Tell(request, responder);
@@ -136,17 +199,16 @@ void SignIn::Handle(const net::Request& request, const std::shared_ptr<net::Resp
 void SignIn::Tell(const net::Request& request, const std::shared_ptr<net::Responder>& responder) {
   Caller caller = HeadersOf(request);
   if (!caller.is_known()) {
-    const std::optional<PageSession> session = SessionOf(request);
-    const Json body = session ? SessionJson(*session, has_actions_) : Json{{"signedIn", false}};
-    return responder->Send(Answer(200, kJsonType, TextOf(body)));
+    return responder->Send(Answer(200, kJsonType, SessionText(SessionOf(request))));
   }
-  gate_(WhoseQuestion(std::move(caller)), [responder, actions = has_actions_](
-                                              const kube::AccessAnswer& access) {
-    if (std::optional<net::Response> refusal = RefusalOf(access)) {
-      return responder->Send(*std::move(refusal));
-    }
-    responder->Send(Answer(200, kJsonType, TextOf(SessionJson({.user = access.user}, actions))));
-  });
+  gate_(WhoseQuestion(std::move(caller)),
+        [self = shared_from_this(), responder](const kube::AccessAnswer& access) {
+          if (std::optional<net::Response> refusal = RefusalOf(access)) {
+            return responder->Send(*std::move(refusal));
+          }
+          const PageSession of_headers{.user = access.user};
+          responder->Send(Answer(200, kJsonType, self->SessionText(of_headers)));
+        });
 }
 
 void SignIn::Begin(const net::Request& request, const std::shared_ptr<net::Responder>& responder) {
@@ -154,28 +216,88 @@ void SignIn::Begin(const net::Request& request, const std::shared_ptr<net::Respo
   if (!HasJson(request)) {
     return responder->Send(Problem(415, "send application/json"));
   }
-  Result<std::pair<std::string, std::string>> secret = SecretOf(request);
+  const Result<SignInSecret> secret = SecretOf(request);
   if (!secret) return responder->Send(Problem(400, secret.error().message));
-  std::optional<std::string> token = std::move(secret->second);
-  if (secret->first == "code") token = sessions_.TakeCode(*token);
+  switch (secret->kind) {
+    case SignInSecret::Kind::kToken: return BeginWith(secret->text, false, request, responder);
+    case SignInSecret::Kind::kOpenId:
+      return EndOpenId(secret->text, secret->state, request, responder);
+    case SignInSecret::Kind::kCode: break;
+  }
+  const std::optional<std::string> token = sessions_.TakeCode(secret->text);
   if (!token) {
     return responder->Send(
         Problem(401, "the code has been used, or is too old: sign in with a token"));
   }
-  gate_(WhoseQuestion({.token = *token}), [self = shared_from_this(), token = *token, request,
-                                           responder](const kube::AccessAnswer& access) {
+  BeginWith(*token, false, request, responder);
+}
+
+void SignIn::BeginWith(const std::string& token, bool of_open_id, const net::Request& request,
+                       const std::shared_ptr<net::Responder>& responder) {
+  gate_(WhoseQuestion({.token = token}), [self = shared_from_this(), token, of_open_id, request,
+                                          responder](const kube::AccessAnswer& access) {
+    if (of_open_id && access.outcome == kube::AccessAnswer::Outcome::kNoUser) {
+      return responder->Send(Problem(401, kUnknownProvider));
+    }
     if (std::optional<net::Response> refusal = RefusalOf(access)) {
       return responder->Send(*std::move(refusal));
     }
-    self->sessions_.End(CookieOf(request));
+    const std::string name = CookieName(request);
+    self->sessions_.End(CookieOf(request, name));
     const std::optional<PageSession> session = self->sessions_.Begin(token, access.user);
     if (!session) return responder->Send(Problem(503, "too many sessions are open"));
-    net::Response response =
-        Answer(200, kJsonType, TextOf(SessionJson(*session, self->has_actions_)));
+    net::Response response = Answer(200, kJsonType, self->SessionText(*session));
     response.headers.Add("Set-Cookie",
-                         SetCookie(request, session->name, self->sessions_.options().longest_life));
+                         SetCookie(name, session->name, self->sessions_.options().longest_life));
+    if (of_open_id) {
+      response.headers.Add("Set-Cookie", SetCookie(FlowCookieName(request), "", Duration::zero()));
+    }
     responder->Send(std::move(response));
   });
+}
+
+void SignIn::BeginOpenId(const net::Request& request,
+                         const std::shared_ptr<net::Responder>& responder) {
+  if (request.method != "POST") {
+    net::Response response = Problem(405, "POST is allowed here");
+    response.headers.Add("Allow", "POST");
+    return responder->Send(std::move(response));
+  }
+  if (!HasJson(request)) return responder->Send(Problem(415, "send application/json"));
+  if (open_id_ == nullptr) return responder->Send(Problem(404, kNoProvider));
+  const std::optional<std::string> redirect_uri = RedirectUriOf(request);
+  if (!redirect_uri) return responder->Send(Problem(400, "the header Host is not a host"));
+  const OpenIdFlow flow = MakeOpenIdFlow(random_, *redirect_uri, clock_.Now());
+  const Result<std::string> sealed = SealFlow(flow_key_, flow, random_(net::kNonceBytes));
+  if (!sealed) return responder->Send(Problem(500, sealed.error().message));
+  const std::string cookie = SetCookie(FlowCookieName(request), *sealed, kOpenIdFlowLife);
+  open_id_->AddressOf(flow, [responder, cookie](const Result<std::string>& address) {
+    if (!address) return responder->Send(Problem(503, address.error().message));
+    net::Response response = Answer(200, kJsonType, TextOf(Json{{"address", *address}}));
+    response.headers.Add("Set-Cookie", cookie);
+    responder->Send(std::move(response));
+  });
+}
+
+void SignIn::EndOpenId(const std::string& code, const std::string& state,
+                       const net::Request& request,
+                       const std::shared_ptr<net::Responder>& responder) {
+  if (open_id_ == nullptr) return responder->Send(Problem(404, kNoProvider));
+  const std::string cookie = CookieOf(request, FlowCookieName(request));
+  const std::optional<OpenIdFlow> flow = UnsealFlow(flow_key_, cookie, clock_.Now());
+  if (!flow || !EqualSecrets(flow->state, state)) {
+    return responder->Send(
+        Problem(401, "the sign-in was begun in another browser, or too long ago: sign in again"));
+  }
+  open_id_->Redeem(
+      *flow, code,
+      [self = shared_from_this(), request, responder](const Result<std::string>& token) {
+        if (!token) {
+          return responder->Send(
+              Problem(StatusOfProvider(token.error().code), token.error().message));
+        }
+        self->BeginWith(*token, true, request, responder);
+      });
 }
 
 net::Response SignIn::End(const net::Request& request) {
@@ -184,9 +306,10 @@ net::Response SignIn::End(const net::Request& request) {
   if (!HasSecretOf(*session, request)) {
     return Problem(403, std::string("send the header ") + kCsrfHeader);
   }
-  sessions_.End(CookieOf(request));
-  net::Response response = Answer(200, kJsonType, TextOf(Json{{"signedIn", false}}));
-  response.headers.Add("Set-Cookie", SetCookie(request, "", Duration::zero()));
+  const std::string name = CookieName(request);
+  sessions_.End(CookieOf(request, name));
+  net::Response response = Answer(200, kJsonType, SessionText(std::nullopt));
+  response.headers.Add("Set-Cookie", SetCookie(name, "", Duration::zero()));
   return response;
 }
 

@@ -1,6 +1,9 @@
 // readapi/controller/sign_in.h — sessions of the page over HTTP, at /api/v1/session.
 //
 //     POST   {"token": …} or {"code": …} ─▶ AccessGate: whose token? ─▶ cookie, user, csrf
+//     POST …/openid ─▶ {"address": …} of the OpenID provider, and a cookie with the sealed flow
+//     POST   {"openId": {"code": …, "state": …}} with that cookie ─▶ the provider's ID token ─▶
+//            AccessGate ─▶ cookie, user, csrf
 //     GET    ─▶ {"signedIn": …, "user": …, "csrf": …}
 //     GET    with a token that a proxy sends, or the user whom a trusted proxy names
 //                                         ─▶ AccessGate ─▶ {"signedIn": true, "csrf": ""}
@@ -24,6 +27,7 @@
 #include "kube/runtime/front_proxy.h"
 #include "kube/runtime/metrics_server.h"
 #include "net/server.h"
+#include "readapi/controller/open_id_provider.h"
 #include "readapi/controller/page_sessions.h"
 #include "readapi/controller/sight_reviews.h"
 #include "readapi/openapi.h"
@@ -46,18 +50,15 @@ bool HasSecretOf(const PageSession& session, const net::Request& request);
 class SignIn : public std::enable_shared_from_this<SignIn> {
  public:
   struct Options {
-    bool actions = false;                 // writes are served
-    std::optional<SessionFolder> folder;  // see PageSessions
-    kube::FrontProxyTrust proxy;          // without an authority: headers name no user
+    bool actions = false;                     // writes are served
+    std::optional<SessionFolder> folder;      // see PageSessions
+    kube::FrontProxyTrust proxy;              // without an authority: headers name no user
+    std::shared_ptr<OpenIdProvider> open_id;  // null: nobody signs in so
   };
   SignIn(const Clock& clock, PageSessions::RandomBytes random, kube::AccessGate gate,
-         Options options)
-      : sessions_(clock, std::move(random), {}, std::move(options.folder)),
-        gate_(std::move(gate)),
-        has_actions_(options.actions),
-        proxy_(std::move(options.proxy)) {}
+         Options options);
 
-  // A request for kSessionPath.
+  // A request for kSessionPath or kOpenIdPath.
   void Handle(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
   // The session of the cookie; nullopt: there is none, or it does not count.
   std::optional<PageSession> SessionOf(const net::Request& request);
@@ -70,12 +71,23 @@ class SignIn : public std::enable_shared_from_this<SignIn> {
  private:
   void Tell(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
   void Begin(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
+  void BeginWith(const std::string& token, bool of_open_id, const net::Request& request,
+                 const std::shared_ptr<net::Responder>& responder);
+  void BeginOpenId(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
+  void EndOpenId(const std::string& code, const std::string& state, const net::Request& request,
+                 const std::shared_ptr<net::Responder>& responder);
+  // The answer for a session, or for nobody.
+  std::string SessionText(const std::optional<PageSession>& session) const;
   net::Response End(const net::Request& request);
 
+  const Clock& clock_;
+  const PageSessions::RandomBytes random_;
   PageSessions sessions_;
   const kube::AccessGate gate_;
   const bool has_actions_;
   const kube::FrontProxyTrust proxy_;
+  const std::shared_ptr<OpenIdProvider> open_id_;
+  const std::string flow_key_;  // seals flows; a restart of the program ends them
 };
 
 }  // namespace berth::readapi

@@ -191,6 +191,26 @@ class ChartTest(unittest.TestCase):
         self.assertEqual({port["port"] for port in policy["spec"]["ingress"][0]["ports"]},
                          {port["containerPort"] for port in container["ports"]})
 
+    def test_readers_sign_in_at_a_provider(self):
+        values = "page: {enabled: true, openId: {issuer: 'https://id', clientID: berth, ca: authorities%s}}"
+        pod = render(values % ", secret: client, scopes: openid groups")[DEPLOYMENT]["spec"]["template"]["spec"]
+        flags = [flag for flag in pod["containers"][0]["args"] if "openid" in flag]
+        self.assertEqual(flags, ["--read-api-openid-issuer=https://id", "--read-api-openid-client=berth", "--read-api-openid-scopes=openid groups",
+                                 "--read-api-openid-ca=/etc/berth-openid/ca/ca.crt",
+                                 "--read-api-openid-secret-file=/etc/berth-openid/client/client-secret"])
+        mounted = {mount["name"] for mount in pod["containers"][0]["volumeMounts"]}
+        self.assertLess({"openid-ca", "openid-client"}, mounted)
+        self.assertLessEqual(mounted, {volume["name"] for volume in pod["volumes"]})
+        public = render(values % "")[DEPLOYMENT]["spec"]["template"]["spec"]
+        self.assertEqual([flag for flag in public["containers"][0]["args"] if "secret" in flag], [])
+        self.assertNotIn("openid-client", [volume["name"] for volume in public["volumes"]])
+
+    def test_the_service_of_the_page(self):
+        service = render("page: {enabled: true, service: {type: NodePort, port: 8443, nodePort: 30443, annotations: {a: b}}}")[("Service", "berth-page")]
+        self.assertEqual(service["spec"]["type"], "NodePort")
+        self.assertEqual(service["spec"]["ports"], [{"name": "page", "port": 8443, "protocol": "TCP", "targetPort": 8090, "nodePort": 30443}])
+        self.assertEqual(service["metadata"]["annotations"], {"a": "b"})
+
     def test_a_claim_keeps_the_ledger(self):
         kept = render("page: {enabled: true, ledger: {claim: history}}")[DEPLOYMENT]["spec"]
         self.assertEqual(kept["strategy"], {"type": "Recreate"})
@@ -215,6 +235,10 @@ class ChartTest(unittest.TestCase):
     def test_what_the_chart_cannot_do_is_refused(self):
         for values, words in (("enableVisibilityAPF: true", "enableVisibilityAPF: the chart has no FlowSchema"),
                               ("page: {actions: true}", "page.actions: the page is off"),
+                              ("page: {openId: {issuer: 'https://id'}}", "page.openId.issuer: the page is off"),
+                              ("page: {enabled: true, openId: {issuer: 'https://id'}}", "page.openId.clientID"),
+                              ("page: {enabled: true, openId: {issuer: 'https://id', clientID: b}}", "page.openId.ca"),
+                              ("page: {enabled: true, service: {type: Other}}", "type"),
                               ("page: {ledger: {claim: history}}", "page.ledger.claim: the page is off"),
                               ("page: {enabled: true, ledger: {claim: history}}\ncontrollerManager: {replicas: 2}",
                                "page.ledger.claim: several replicas"),

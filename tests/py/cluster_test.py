@@ -19,6 +19,7 @@ class ClusterTest(unittest.TestCase):
     NODES = 2
     CERTIFICATES_FROM = None  # when the control plane's certificates begin, as "-1d"
     FLAGS = ()  # flags of the controller
+    API_FLAGS = ()  # more flags of kube-apiserver
     AUDITED = False  # True: a request of the controller that was refused for lack of a right fails the class
     COUNTED = None  # a component, each of whose rights these tests use; such a class is audited
 
@@ -39,7 +40,7 @@ class ClusterTest(unittest.TestCase):
     def start_plane(cls):
         folder = scratch_folder("berth-cluster-")
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
-        cls.plane = ControlPlane(folder, parent_ends_all=True, certificates_from=cls.CERTIFICATES_FROM,
+        cls.plane = ControlPlane(folder, parent_ends_all=True, certificates_from=cls.CERTIFICATES_FROM, api_flags=cls.API_FLAGS,
                                  audited=f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}" if cls.AUDITED or cls.COUNTED else None)
         cls.addClassCleanup(cls.plane.stop)
         cls.plane.start()

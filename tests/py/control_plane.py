@@ -110,9 +110,10 @@ class Program:
 class ControlPlane(KubectlClient):
     APPLY_FLAGS = ("--server-side",)
 
-    def __init__(self, folder, parent_ends_all=False, certificates_from=None, audited=None):
+    def __init__(self, folder, parent_ends_all=False, certificates_from=None, audited=None, api_flags=()):
         self.folder = os.path.abspath(folder)
         self.audited = audited  # the user whose requests kube-apiserver writes to audit.log
+        self.api_flags = api_flags  # more flags of kube-apiserver
         self.certificates_from = certificates_from  # their first instant, as "-1d"; None: now
         self.parent_ends_all = parent_ends_all
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
@@ -270,7 +271,7 @@ users:
                 "--requestheader-group-headers=X-Remote-Group",
                 "--requestheader-username-headers=X-Remote-User",
                 "--proxy-client-cert-file=proxy.crt", "--proxy-client-key-file=proxy.key",
-                "--profiling=false", *self.audit_flags()]),
+                "--profiling=false", *self.audit_flags(), *self.api_flags]),
             Program(self, "kube-controller-manager", port["kube-controller-manager"],
                     f"https://127.0.0.1:{port['kube-controller-manager']}/healthz", client + [
                         f"--secure-port={port['kube-controller-manager']}",

@@ -22,6 +22,7 @@ PROGRAMS = {
     "kubectl": Program(("tools/kubectl",), "the newest kubectl", 1),
     "kubernetes": Program(("tools/kubernetes",), "a control plane of Kubernetes, and kwok", 9),
     "helm": Program(("tools/helm",), "helm", 1),
+    "grafana": Program(("tools/grafana",), "Grafana's own types of dashboards", 1),
     "operators": Program(("tools/operators",), "operators of job kinds", 5),
     "client-go": Program(("tools/strangers", "client-go"), "a controller of client-go", 1),
     "e2e": Program(("tools/strangers", "e2e"), "Kubernetes' own end-to-end tests", 5),
@@ -29,6 +30,7 @@ PROGRAMS = {
     "kubectl-debian": Program(("tools/kubectl-debian",), "Debian's kubectl", 0.2, needs_go=False),
     "promtool": Program(("tools/promtool",), "Prometheus' promtool", 0.2, needs_go=False),
     "dask": Program(("tools/dask",), "Dask and its operator, in a virtual environment", 0.5, needs_go=False),
+    "openid": Program(("tools/openid-provider",), "an OpenID provider of npm", 0.2, needs_go=False),
     "site": Program(("tools/docs", "--install"), "mkdocs-material, in a virtual environment", 0.5, needs_go=False),
     "java": Program(("tools/strangers", "java"), "a program of the Kubernetes client for Java", 1, needs_go=False),
 }

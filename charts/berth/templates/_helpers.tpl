@@ -8,6 +8,17 @@
 {{- if and .Values.page.actions (not (include "berth.hasPage" .)) -}}
 {{- fail "page.actions: the page is off; set page.enabled to true" -}}
 {{- end -}}
+{{- if ((.Values.page).openId).issuer -}}
+{{- if not (include "berth.hasPage" .) -}}
+{{- fail "page.openId.issuer: the page is off; set page.enabled to true" -}}
+{{- end -}}
+{{- if not .Values.page.openId.clientID -}}
+{{- fail "page.openId.clientID: name the page's client at the provider" -}}
+{{- end -}}
+{{- if not .Values.page.openId.ca -}}
+{{- fail "page.openId.ca: name a ConfigMap whose key ca.crt has the authorities of the provider's certificate; the image has none" -}}
+{{- end -}}
+{{- end -}}
 {{- if ((.Values.page).ledger).claim -}}
 {{- if not (include "berth.hasPage" .) -}}
 {{- fail "page.ledger.claim: the page is off; set page.enabled to true" -}}

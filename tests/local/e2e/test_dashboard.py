@@ -252,10 +252,12 @@ class DashboardTest(PageTest):
         self.cluster.apply(JOB % ("mine", "team-a", 100) + JOB % ("unseen", "team-b", 100))
         page = self.open_with(tenant, "/workloads")
         page.wait_for_text("name namespaces")
+        page.wait_for_text("no live changes")
         page.run("document.querySelector('.bar input[type=text]').focus()")
         page.type("team-a")
         page.press("Enter", text="\r")
         page.wait_for_text("team-a/mine")
+        page.wait_for("document.querySelector('.connection-live')")
         for path in ("/", "/queues/team-b-queue", "/workloads?clusterQueue=team-b-queue"):
             page.go(self.root() + path)
             page.wait_for("document.querySelector('main h1')")
