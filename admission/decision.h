@@ -246,8 +246,8 @@ enum class Remark : std::uint8_t {
   kWaitingForPodsReady,  // pods of a workload with quota are not ready
   kOwnersComeFirst,      // would borrow, and owners of the quota have more workloads to try
   kHeldForPreemptor,     // the quota is kept for `held_for`, which has preempted others for it
-  kPlaceIsKept,          // it would delay `held_for`, whose place is kept from `remark_at`
-  kPreemptionPutOff,     // waits until `remark_at`: its victims would lose too much work
+  kPlaceIsKept,       // it would delay `held_for`, for which the queue keeps a place at `remark_at`
+  kPreemptionPutOff,  // waits until `remark_at`: its victims would lose too much work
 };
 
 // The course of the target search where an earlier entry of the cycle had taken targets.

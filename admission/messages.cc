@@ -118,11 +118,12 @@ void AppendObstacle(std::string& text, const Obstacle& obstacle, const Vocabular
                     {"skipping flavor ", flavor,
                      " as it is not found in the nomination mapping for resource ", resource});
     case Obstacle::Kind::kUsedUp:
-      return Append(text, {"flavor ", flavor,
-                           " was tried in vain by the provisioning policy of the workload"});
+      return Append(text,
+                    {"flavor ", flavor,
+                     " was tried without success by the provisioning policy of the workload"});
     case Obstacle::Kind::kTooManyShares:
       return Append(text, {"a pod asks for ", amount(obstacle.requested), " ", resource,
-                           ", shares of a GPU of which flavor ", flavor, " gives a pod at most ",
+                           ", shares of a GPU, but flavor ", flavor, " gives a pod at most ",
                            amount(obstacle.limit)});
     case Obstacle::Kind::kOfAnotherSlice:
     case Obstacle::Kind::kTopology:
@@ -242,14 +243,14 @@ std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabula
       return "The workload would borrow quota, and workloads of the queues that own the quota go "
              "first";
     case Remark::kHeldForPreemptor:
-      return "Workload no longer fits after processing another workload: the quota is held for " +
-             facts.object->meta.key().ToString() + ", which has preempted for it";
+      return "Workload no longer fits after processing another workload: the quota is kept for " +
+             facts.object->meta.key().ToString() + ", which has preempted workloads to get it";
     case Remark::kPlaceIsKept:
       return "Workload fits, but would delay " + facts.object->meta.key().ToString() +
-             ", whose place is kept from " + FormatTime(InTenMinutes(facts.remark_at));
+             ", for which the queue keeps a place at " + FormatTime(InTenMinutes(facts.remark_at));
     case Remark::kPreemptionPutOff:
-      return "Preemption would lose more work than the workload is expected to do; it is put off "
-             "until " +
+      return "Preemption would lose more work than the workload is expected to do; the preemption "
+             "is delayed until " +
              FormatTime(facts.remark_at);
     case Remark::kFailedChecks: return "The workload has failed admission checks";
     case Remark::kQueueInactive: return "ClusterQueue " + queue_name + " is inactive";

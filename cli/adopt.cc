@@ -62,7 +62,7 @@ void CheckConfiguration(const std::string& text, const std::string& object,
   const Result<api::YamlDocument> document = api::ParseYaml(text);
   if (!document) return refuse(document.error().message);
   if (!document->duplicate_keys.empty()) {
-    return refuse(document->duplicate_keys.front() + ": stands twice");
+    return refuse(document->duplicate_keys.front() + ": duplicate key");
   }
   const auto configuration = program::ReadConfigurationDocument(document->value);
   if (!configuration) return refuse(configuration.error().message);

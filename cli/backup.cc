@@ -44,9 +44,10 @@ int RunBackup(const ClientFlags& client, const std::string& file) {
   const auto made = (*session)->Post("/debug/berth/backup");
   if (!made) {
     if (made.error().code != ErrorCode::kNotFound) return view::Complain(made.error());
-    return view::Complain(Error{ErrorCode::kNotFound, (*session)->server_url() +
-                                                          " is not a `berth up`: only that can be "
-                                                          "backed up"});
+    return view::Complain(
+        Error{ErrorCode::kNotFound,
+              (*session)->server_url() +
+                  " is not a cluster of `berth up`: only such a cluster can be backed up"});
   }
   if (const Status moved = MoveTo(made->value("path", ""), path); !moved) {
     return view::Complain(moved.error());
@@ -62,9 +63,9 @@ void AddBackup(CLI::App& app, int& exit_code) {
   const auto client = std::make_shared<ClientFlags>();
   const auto file = std::make_shared<std::string>();
   CLI::App* command =
-      app.add_subcommand("backup", "A copy of the cluster that `berth up` runs, while it runs");
+      app.add_subcommand("backup", "Backs up the cluster of `berth up` while it runs");
   AddServerFlags(*command, *client);
-  command->add_option("FILE", *file, "to be written; must not exist")
+  command->add_option("FILE", *file, "file to write; must not exist")
       ->required()
       ->type_name(kFileValue);
   command->footer(

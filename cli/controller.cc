@@ -18,8 +18,7 @@
 #include "cli/completion.h"
 #include "cli/eta_flags.h"
 #include "cli/listen_parser.h"
-#include "cli/open_id_flags.h"
-#include "cli/proxy_flags.h"
+#include "cli/page_flags.h"
 #include "cli/server_flags.h"
 #include "net/file_limit.h"
 #include "program/configuration_file.h"
@@ -86,7 +85,7 @@ Status MakeShadow(const ControllerFlags& flags, program::ControllerProcessOption
                    std::string(flag) + ": --shadow serves neither webhooks nor the visibility API"};
     }
   }
-  if (!flags.read_api_listen.empty() && flags.read_api_listen != "0") {
+  if (!flags.read_api.listen.empty() && flags.read_api.listen != "0") {
     return Error{ErrorCode::kInvalid, "--read-api-listen: --shadow does not serve the read API"};
   }
   options.shadow_window = kUsualShadowWindow;
@@ -116,11 +115,8 @@ Result<program::ControllerProcessOptions> OptionsOf(const ControllerFlags& flags
   options.metrics_secure = flags.metrics_secure;
   BERTH_TRY(options.webhook, WebhookAddress(flags, program.webhook));
   BERTH_TRY(options.visibility, VisibilityAddress(flags, program.visibility));
-  BERTH_TRY(options.read_api, MaybeAddress("--read-api-listen", flags.read_api_listen));
-  options.read_api_actions = flags.read_api_actions;
-  options.read_api_sessions = flags.read_api_sessions;
-  BERTH_TRY(options.read_api_proxy, ProxyTrustOf(flags.read_api_proxy));
-  BERTH_TRY(options.read_api_open_id, OpenIdOptionsOf(flags.read_api_open_id));
+  BERTH_TRY(options.read_api, MaybeAddress("--read-api-listen", flags.read_api.listen));
+  BERTH_TRY(options.page, PageAccessOf(flags.read_api));
   options.leader_election = flags.leader_election && program.leader.enabled.value_or(true);
   BERTH_TRY(options.controllers, program::ParseControllers(flags.controllers));
   if (flags.requeue_interval) {
@@ -187,7 +183,7 @@ class StopWatch {
     }
     const auto stopped = [this] { return phase_ == Phase::kStopped; };
     if (changed_.wait_for(lock, kLongestStop, stopped)) return;
-    LogWarning("the end takes too long: requests that are under way are left");
+    LogWarning("the shutdown takes too long: requests that are under way are abandoned");
     std::_Exit(exit_code_);
   }
 
@@ -235,17 +231,16 @@ void AddController(CLI::App& app, int& exit_code) {
   AddListenFlags(*command, *flags);
   CLI::Option* controllers =
       command
-          ->add_option(
-              "--controllers", flags->controllers,
-              "run these alone: " + program::ControllerWords() +
-                  ", jobs/NAME (a job kind), * (all), -NAME (but for one); empty: webhooks alone")
+          ->add_option("--controllers", flags->controllers,
+                       "run only these controllers: " + program::ControllerWords() +
+                           ", jobs/NAME (a job kind), * (all), -NAME (all but this one); empty: "
+                           "only the webhooks")
           ->type_name("LIST")
           ->capture_default_str();
   command
-      ->add_option(
-          "--requeue-interval", flags->requeue_interval,
-          "how long workloads that may fit again wait for others before they are looked at "
-          "(default 1s)")
+      ->add_option("--requeue-interval", flags->requeue_interval,
+                   "how long workloads that may fit again are collected before they are tried "
+                   "together (default 1s)")
       ->type_name("DURATION");
   command->add_flag("--leader-elect,!--no-leader-elect", flags->leader_election,
                     "take part in leader election");

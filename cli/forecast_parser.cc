@@ -35,10 +35,10 @@ void AddForecastFlags(CLI::App& command, ForecastFlags& flags) {
       ->type_name("kueue|berth");
   command
       .add_option("--draws", flags.draws,
-                  "futures that are played (default: 10 to 50, by the number of jobs)")
+                  "number of simulated futures (default: 10 to 50, by the number of jobs)")
       ->check(CLI::Range(1, kMostDraws).description(""))
       ->type_name("NUMBER");
-  command.add_option("--seed", flags.seed, "of the draws; one seed gives one answer")
+  command.add_option("--seed", flags.seed, "random seed; the same seed gives the same answer")
       ->type_name("NUMBER")
       ->capture_default_str();
   AddAsciiFlag(command, client.ascii);
@@ -59,14 +59,14 @@ void AddEta(CLI::App& app, int& exit_code) {
   AddForecastFlags(*command, flags->forecast);
   command->add_flag(
       "--draw", flags->draw,
-      "make a new forecast, also where the controller keeps fresh ones on Workloads; "
-      "follows from --draws, --seed, --scores, --config, --decisions, --ledger, --pods");
+      "make a new forecast, also where the controller keeps fresh ones on Workloads; implied by "
+      "--draws, --seed, --scores, --config, --decisions, --ledger, --pods");
   command->add_flag("-A,--all-namespaces", flags->forecast.client.all_namespaces,
                     "look for NAME in every namespace");
   command
-      ->add_option(
-          "--scores", flags->scores,
-          "keep what is told in this file, count how often it was right, and correct by it")
+      ->add_option("--scores", flags->scores,
+                   "keep the forecasts in this file, count how often they were right, and correct "
+                   "new ones by their errors")
       ->type_name(kFileValue);
   command->footer(
       "Reads the forecasts that the controller keeps on Workloads, where some are fresh; else, "
@@ -100,7 +100,7 @@ void AddWhatIf(CLI::App& app, int& exit_code) {
       ->type_name(kFileValue);
   command
       ->add_option("--add-quota", flags->changes.quota,
-                   "more nominal quota, less (=-8), or as much (=8)")
+                   "adds nominal quota (=+8), removes it (=-8), or sets it (=8)")
       ->type_name("QUEUE/FLAVOR/RESOURCE=+AMOUNT");
   command->add_flag("-R,--recursive", flags->recursive, "read the folders in folders, too");
   command->add_option("--submit", flags->submit, "jobs that would be created now")
@@ -112,11 +112,11 @@ void AddWhatIf(CLI::App& app, int& exit_code) {
       ->type_name("JOB=NUMBER");
   command
       ->add_option("--stop-queue", flags->changes.stop,
-                   "a queue admits nothing more; what runs goes on")
+                   "stops a queue: nothing more is admitted, running jobs continue")
       ->type_name(kQueueValue);
   command
       ->add_option("--remove-node", flags->changes.nodes,
-                   "the jobs with pods on the node start anew")
+                   "removes a node: the jobs with pods on it start again")
       ->type_name("NODE");
   AddForecastFlags(*command, flags->forecast);
   command->footer(

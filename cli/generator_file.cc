@@ -61,7 +61,7 @@ class FieldsOf {
   Status RefuseRest() const {
     if (left_.empty()) return OkStatus();
     const YamlNode& name = left_.front()->name;
-    return At(name, what_ + ": \"" + name.text + "\" is no field of it");
+    return At(name, what_ + ": \"" + name.text + "\" is not a field");
   }
   const YamlNode& node() const { return *node_; }
 
@@ -248,14 +248,14 @@ Status TakeArrivals(FieldsOf& fields, JobSource& source) {
   if (stages != nullptr) {
     if (count != nullptr || every != nullptr) {
       return At(count != nullptr ? *count : *every,
-                "count, every: a source with stages has neither");
+                "count, every: not allowed in a source with stages");
     }
     if (think != nullptr) {
       BERTH_TRY(source.think, ReadSpan(*think, "think"));
     }
     return ReadList(*stages, "stages", &ReadPhase, source.phases);
   }
-  if (think != nullptr) return At(*think, "think: only a source with stages has it");
+  if (think != nullptr) return At(*think, "think: allowed only in a source with stages");
   if (count != nullptr) {
     BERTH_TRY(source.count,
               WholeOf(*count, "count", 1, static_cast<std::int64_t>(simulation::kMaxTraceJobs)));
@@ -328,7 +328,7 @@ Result<std::vector<JobSource>> ReadGenerator(std::string_view text) {
   const auto checked = api::ParseYaml(text, {.max_bytes = kMaxGeneratorBytes});
   if (!checked) return checked.error();
   if (!checked->duplicate_keys.empty()) {
-    return Error{ErrorCode::kInvalid, checked->duplicate_keys.front() + ": stands twice"};
+    return Error{ErrorCode::kInvalid, checked->duplicate_keys.front() + ": duplicate key"};
   }
   BERTH_TRY(const std::vector<YamlNode> roots,
             api::ParseYamlNodes(text, {.max_bytes = kMaxGeneratorBytes}));

@@ -189,7 +189,7 @@ Result<std::string> LintReport(view::ManifestObjects& objects,
   if (findings.empty()) {
     return "berth lint: " + std::to_string(objects.objects.size()) + " objects, nothing found\n";
   }
-  std::string text = "berth lint finds a mistake of berth init in these manifests; report it:";
+  std::string text = "these manifests have a mistake, which is a bug of berth init; report it:";
   for (const view::PlacedFinding& each : findings) text += "\n" + view::ProblemText(each);
   return Error{ErrorCode::kInternal, std::move(text)};
 }
@@ -257,7 +257,7 @@ int RunInit(const InitFlags& flags) {
   const auto linted = LintReport(objects, *configuration);
   if (!linted) return view::Complain(linted.error());
   const auto day = PlayDay(*setup, objects, *configuration);
-  if (!day) return view::Complain(Annotate(day.error(), "the day of the teams"));
+  if (!day) return view::Complain(Annotate(day.error(), "the simulated day of the teams"));
   Tell(*targets, *linted + "\n" + view::RenderDay(*setup, *day, view::DetectStyle(false)) +
                      NextText(*setup, *targets));
   return view::kExitAnswered;

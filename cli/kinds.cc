@@ -178,8 +178,8 @@ int RunKindsCheck(const ClientFlags& client, const std::vector<std::string>& fil
   if (!documents) return view::Complain(documents.error());
   const auto found = std::find_if(documents->begin(), documents->end(), IsDescription);
   if (found == documents->end()) {
-    view::Complain({ErrorCode::kInvalid,
-                    "no description among the files: expected a JobKind, or its spec alone"});
+    view::Complain(
+        {ErrorCode::kInvalid, "no JobKind among the files: expected a JobKind, or its spec alone"});
     return view::kExitUsage;
   }
   const Result<KindPtr> kind = found->value("kind", Json()) == "JobKind"
@@ -228,7 +228,7 @@ void AddKinds(CLI::App& app, int& exit_code) {
       "  berth kinds\n"
       "  berth kinds check -f kind.yaml -f sample.yaml");
   CLI::App* check = command->add_subcommand(
-      "check", "What a description makes of sample objects; needs no cluster");
+      "check", "Plays a JobKind description on sample objects; needs no cluster");
   AddOutputFlag(*check, client->output);
   check->add_option("-f,--filename", *files, "YAML: one description, and objects of its kind")
       ->type_name("FILE")

@@ -142,7 +142,9 @@ void AddCreateOthers(CLI::App& verb, const std::shared_ptr<CreateFlags>& shared,
   AddOutput(*local, flags.client);
   AddDryRun(*local, flags.dry_run);
   AddName(*local, flags.local_queue, "NAME");
-  local->add_option("-c,--clusterqueue", flags.local_queue_target, "ClusterQueue that it leads to")
+  local
+      ->add_option("-c,--clusterqueue", flags.local_queue_target,
+                   "ClusterQueue that the LocalQueue points to")
       ->required()
       ->type_name(kClusterQueueValue);
   local->add_flag("-i,--ignore-unknown-cq", flags.ignore_unknown_target,
@@ -156,8 +158,8 @@ void AddCreateOthers(CLI::App& verb, const std::shared_ptr<CreateFlags>& shared,
   AddList(*flavor, "--node-labels", flags.flavor.node_labels, "labels of its nodes", "LABEL=VALUE");
   AddList(*flavor, "--node-taints", flags.flavor.node_taints, "taints of its nodes",
           "KEY=VALUE:EFFECT");
-  AddList(*flavor, "--tolerations", flags.flavor.tolerations, "tolerations that its pods get",
-          "KEY=VALUE:EFFECT");
+  AddList(*flavor, "--tolerations", flags.flavor.tolerations,
+          "tolerations that pods of the flavor get", "KEY=VALUE:EFFECT");
   flavor->callback([shared, &exit_code] { exit_code = RunCreateResourceFlavor(*shared); });
 }
 
@@ -203,7 +205,7 @@ void AddListFlags(CLI::App& command, ListKindFlags& flags, bool namespaced) {
       ->type_name("SELECTOR");
   command
       .add_option("--chunk-size", flags.client.page_size,
-                  "objects that one request asks for; 0: all")
+                  "number of objects that one request lists; 0: all")
       ->envname("KUEUECTL_LIST_REQUEST_LIMIT")
       ->check(CLI::NonNegativeNumber.description(""))
       ->type_name("NUMBER")
@@ -235,7 +237,8 @@ void AddListKind(CLI::App& list, const std::shared_ptr<ListKindFlags>& shared, K
   if (kind == KueueKind::kWorkload) {
     command->add_option("-q,--localqueue", flags.local_queue, "of this LocalQueue")
         ->type_name(kLocalQueueValue);
-    command->add_option("--status", flags.statuses, "of this status; may be repeated")
+    command
+        ->add_option("--status", flags.statuses, "only workloads of this status; may be repeated")
         ->delimiter(',')
         ->check(CLI::IsMember({"all", "pending", "admitted", "finished", "quotareserved"})
                     .description(""))
@@ -243,7 +246,9 @@ void AddListKind(CLI::App& list, const std::shared_ptr<ListKindFlags>& shared, K
     command->add_option("--for", flags.owner, "of this job")->type_name(kOwnerValue);
   }
   if (kind == KueueKind::kClusterQueue) {
-    command->add_option("--active", flags.active, "that are active, or are not")
+    command
+        ->add_option("--active", flags.active,
+                     "only active ClusterQueues (true), or only inactive ones (false)")
         ->delimiter(',')
         ->check(CLI::IsMember({"true", "false"}).description(""))
         ->type_name("true|false");

@@ -37,7 +37,9 @@ void AddHistory(CLI::App& app, int& exit_code) {
                    "job/NAME, KIND/NAME, workload/NAME, queue/NAME, or a job's name; none: all")
       ->type_name("NAME");
   AddPlace(*command, flags->place, flags->namespace_name);
-  command->add_option("--since", flags->since, "what had not ended before, such as 7d or 12h")
+  command
+      ->add_option("--since", flags->since,
+                   "only what ran or ended in the last days or hours, such as 7d or 12h")
       ->type_name("SPAN");
   AddOutputFlag(*command, flags->output);
   AddAsciiFlag(*command, flags->ascii);
@@ -55,7 +57,7 @@ void AddReport(CLI::App& app, int& exit_code) {
   const auto flags = std::make_shared<ReportFlags>();
   CLI::App* command = app.add_subcommand(
       "report",
-      "Accounts of a period: used, waited for, destroyed, and its cost, by queue or another group");
+      "Usage in a period: used, waited for, destroyed, and cost, by queue or another group");
   command
       ->add_option("--by", flags->by,
                    "queue, clusterqueue, namespace, priority, user, pool, cause, preemptor, team "
@@ -71,9 +73,8 @@ void AddReport(CLI::App& app, int& exit_code) {
       ->check(CLI::IsMember({"table", "json", "csv", "html"}).description(""))
       ->type_name("table|json|csv|html");
   command->footer(
-      "Used: amount and time from the admission to the end. Destroyed: used by attempts that were\n"
-      "preempted or evicted. Charged and cost: of nodes that are measured; else the cost is that "
-      "of a\n"
+      "Used: amount × time from the admission to the end. Destroyed: used by attempts that were\n"
+      "preempted or evicted. Charged and cost: of measured nodes; where none is measured, of one\n"
       "node for each pod at the price of its flavor. Only what lies in the period counts.\n"
       "Examples:\n"
       "  berth report\n"

@@ -86,7 +86,7 @@ class ObjectReader {
       return;
     }
     report("object-twice", {"metadata", "name"},
-           "the object stands twice: the first one counts here");
+           "the object is defined twice: here the first one counts");
   }
 
   // Whether each reader of queues and machines takes the object.

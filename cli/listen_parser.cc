@@ -10,9 +10,8 @@ void AddProxyFlags(CLI::App& command, PageProxyFlags& proxy) {
   CLI::Option* authority =
       command
           .add_option("--read-api-proxy-ca", proxy.client_ca,
-                      "authority of the client certificate of a proxy that signs people in: its "
-                      "headers name the readers of the read API and the page (default: headers "
-                      "name nobody)")
+                      "CA of the client certificate of an authenticating proxy, whose headers name "
+                      "the users of the read API and the page (default: headers are ignored)")
           ->type_name("FILE");
   command
       .add_option("--read-api-proxy-name", proxy.names,
@@ -50,12 +49,12 @@ void AddOpenIdFlags(CLI::App& command, OpenIdFlags& provider) {
       ->needs(issuer);
   command
       .add_option("--read-api-openid-ca", provider.ca_file,
-                  "authorities of the provider's certificate (default: those of the system)")
+                  "CA certificates of the provider (default: those of the system)")
       ->type_name("FILE")
       ->needs(issuer);
   command
       .add_option("--read-api-openid-scopes", provider.scopes,
-                  "what the page asks for, such as \"openid email groups\"")
+                  "scopes that the page requests, such as \"openid email groups\"")
       ->type_name("SCOPES")
       ->capture_default_str()
       ->needs(issuer);
@@ -63,17 +62,21 @@ void AddOpenIdFlags(CLI::App& command, OpenIdFlags& provider) {
 
 }  // namespace
 
-void AddReadApiFlags(CLI::App& command, std::string& listen, bool& actions, PageProxyFlags& proxy) {
+void AddReadApiFlags(CLI::App& command, ReadApiFlags& flags) {
   command
-      .add_option("--read-api-listen", listen,
+      .add_option("--cluster-name", flags.cluster_name,
+                  "that the page shows (default: the address of the page)")
+      ->type_name("NAME");
+  command
+      .add_option("--read-api-listen", flags.listen,
                   "of the read API (/api/v1) over HTTPS, for tokens that may list what they ask "
                   "for (default: not served)")
       ->type_name("ADDRESS:PORT");
-  command.add_flag("--read-api-actions", actions,
+  command.add_flag("--read-api-actions", flags.actions,
                    "over the read API and the page, users may stop and resume queues, set "
                    "priorities, deactivate workloads and set the stock of emulated pools, with the "
                    "rights of their own tokens");
-  AddProxyFlags(command, proxy);
+  AddProxyFlags(command, flags.proxy);
 }
 
 void AddListenFlags(CLI::App& command, ControllerFlags& flags) {
@@ -100,12 +103,13 @@ void AddListenFlags(CLI::App& command, ControllerFlags& flags) {
                   "of the visibility API; empty serves none (default: visibilityServer of the "
                   "Configuration file, else :8082)")
       ->type_name("ADDRESS:PORT");
-  AddReadApiFlags(command, flags.read_api_listen, flags.read_api_actions, flags.read_api_proxy);
-  AddOpenIdFlags(command, flags.read_api_open_id);
+  AddReadApiFlags(command, flags.read_api);
+  AddOpenIdFlags(command, flags.read_api.open_id);
   command
-      .add_option("--read-api-sessions", flags.read_api_sessions,
-                  "a folder of its own, where sessions of the page outlive a restart, sealed with "
-                  "a key that only the browser's cookie gives (default: they end with the program)")
+      .add_option("--read-api-sessions", flags.read_api.sessions,
+                  "folder of its own for the sessions of the page, which then outlive a restart; "
+                  "they are encrypted with a key that only the browser's cookie has (default: "
+                  "sessions end with the program)")
       ->type_name("FOLDER");
 }
 

@@ -14,7 +14,7 @@ namespace berth::cli {
 // The flags of `berth controller`: metrics, health, webhooks, visibility API, read API.
 void AddListenFlags(CLI::App& command, ControllerFlags& flags);
 
-// --read-api-listen, --read-api-actions, --read-api-proxy-….
-void AddReadApiFlags(CLI::App& command, std::string& listen, bool& actions, PageProxyFlags& proxy);
+// --cluster-name, --read-api-listen, --read-api-actions, --read-api-proxy-….
+void AddReadApiFlags(CLI::App& command, ReadApiFlags& flags);
 
 }  // namespace berth::cli

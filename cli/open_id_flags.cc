@@ -26,8 +26,8 @@ bool HasScope(const std::string& scopes, std::string_view wanted) {
 
 }  // namespace
 
-Result<readapi::OpenIdOptions> OpenIdOptionsOf(const OpenIdFlags& flags) {
-  readapi::OpenIdOptions options;
+Result<program::OpenIdOptions> OpenIdOptionsOf(const OpenIdFlags& flags) {
+  program::OpenIdOptions options;
   if (flags.issuer.empty()) return options;
   if (!flags.issuer.starts_with("https://")) {
     return Refuse("--read-api-openid-issuer: \"" + flags.issuer +

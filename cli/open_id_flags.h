@@ -5,11 +5,11 @@
 
 #include "base/result.h"
 #include "cli/server_flags.h"
-#include "readapi/open_id_options.h"
+#include "program/page_options.h"
 
 namespace berth::cli {
 
 // Without --read-api-openid-issuer there is no provider.
-Result<readapi::OpenIdOptions> OpenIdOptionsOf(const OpenIdFlags& flags);
+Result<program::OpenIdOptions> OpenIdOptionsOf(const OpenIdFlags& flags);
 
 }  // namespace berth::cli

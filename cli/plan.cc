@@ -126,7 +126,9 @@ void AddPlan(CLI::App& app, int& exit_code) {
       ->type_name(kFileValue)
       ->required();
   command->add_flag("-R,--recursive", flags->recursive, "read the folders in folders, too");
-  command->add_option("-n,--namespace", client->namespace_name, "of jobs that name none")
+  command
+      ->add_option("-n,--namespace", client->namespace_name,
+                   "namespace of the jobs whose manifests name none")
       ->type_name(kNamespaceValue);
   command->add_option("--queue", flags->queue, "LocalQueue, in place of the one that the job names")
       ->type_name(kQueueValue);

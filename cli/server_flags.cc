@@ -17,10 +17,14 @@ void AddLedgerFlags(CLI::App& command, LedgerFlags& flags, const char* usual) {
                               "(default: ") +
                       usual + ")")
       ->type_name(kFileValue);
-  command.add_option("--ledger-maxage", flags.days, "age at which what has ended is forgotten")
+  command
+      .add_option("--ledger-maxage", flags.days,
+                  "age at which records of ended workloads are deleted")
       ->type_name("DAYS")
       ->capture_default_str();
-  command.add_option("--ledger-maxsize", flags.megabytes, "size at which the oldest is forgotten")
+  command
+      .add_option("--ledger-maxsize", flags.megabytes,
+                  "size above which the oldest records are deleted")
       ->type_name("MEGABYTES")
       ->capture_default_str();
 }
@@ -39,7 +43,7 @@ void AddEtaInterval(CLI::App& command, std::optional<std::string>& text, const c
 void AddDecisionsFlag(CLI::App& command, std::string& decisions) {
   command
       .add_option("--decisions", decisions,
-                  "kueue or berth: whether Berth's own rules count; stands in place of "
+                  "kueue: Kueue's rules alone; berth: Berth's own rules, too; overrides "
                   "berth.decisions of the Configuration file")
       ->check(CLI::IsMember({"kueue", "berth"}));
 }

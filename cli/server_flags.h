@@ -28,6 +28,17 @@ struct OpenIdFlags {
   std::string scopes = "openid";
 };
 
+// The flags of /api/v1 and the page.
+struct ReadApiFlags {
+  std::string listen;        // empty, for the controller also "0": not served
+  bool actions = false;      // writes with the rights of the caller
+  std::string cluster_name;  // that the page shows; empty: its address
+  PageProxyFlags proxy;
+  // The following flags are those of `berth controller` alone.
+  std::string sessions;  // folder of the page's sessions; empty: memory
+  OpenIdFlags open_id;
+};
+
 struct UpFlags {
   std::string data_dir;    // empty: $XDG_DATA_HOME/berth, ~/.local/share/berth
   std::string kubeconfig;  // empty: kubeconfig in the data directory
@@ -50,11 +61,9 @@ struct UpFlags {
   std::int64_t audit_log_kept = 10;         // rotated files
   LedgerFlags ledger;                       // no file given: ledger.db in the data directory
   std::optional<std::string> eta_interval;  // cli/eta_flags.h; nullopt: 1m
-  std::string read_api_listen;              // the address of /api/v1; empty: not served
-  PageProxyFlags read_api_proxy;
-  bool read_api_actions = false;  // writes with the rights of the caller
-  bool dashboard = false;         // serves /api/v1 on a free port if read_api_listen is empty
-  bool open = false;              // opens the address of the page in the browser; sets `dashboard`
+  ReadApiFlags read_api;
+  bool dashboard = false;  // serves /api/v1 on a free port if read_api.listen is empty
+  bool open = false;       // opens the address of the page in the browser; sets `dashboard`
 };
 
 struct ControllerFlags {
@@ -67,11 +76,7 @@ struct ControllerFlags {
   bool metrics_secure = true;                    // HTTPS, with token reviews; false: plain HTTP
   std::optional<std::string> webhook_listen;     // the same form as metrics_listen
   std::optional<std::string> visibility_listen;  // the same form as metrics_listen
-  std::string read_api_listen;                   // the address of /api/v1; empty or "0": not served
-  bool read_api_actions = false;                 // writes with the rights of the caller
-  std::string read_api_sessions;                 // folder of the page's sessions; empty: memory
-  PageProxyFlags read_api_proxy;
-  OpenIdFlags read_api_open_id;
+  ReadApiFlags read_api;
   std::string controllers = "*";  // program/controller_selection.h
   // Go's notation; nullopt: one second, or the value of the gate SchedulerLongRequeueInterval.
   std::optional<std::string> requeue_interval;

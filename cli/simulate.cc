@@ -336,19 +336,20 @@ int RunSimulate(const SimulateFlags& flags) {
   if (flags.seeds > 0 && !source->is_generated()) {
     return view::Complain(
         {ErrorCode::kInvalid,
-         "--seeds: " + flags.workload + " is recorded, every seed gives the same jobs"});
+         "--seeds: " + flags.workload + " is a recorded workload: every seed gives the same jobs"});
   }
   if (flags.seeds > 0 && !flags.html.empty()) {
     return view::Complain(
-        {ErrorCode::kInvalid, "--html: the page is of one workload, without --seeds"});
+        {ErrorCode::kInvalid, "--html: the page shows one workload; leave out --seeds"});
   }
   if (!flags.events.empty() && (flags.seeds > 0 || !flags.compare.empty())) {
     return view::Complain({ErrorCode::kInvalid,
-                           "--events: the events are of one run, without --seeds and --compare"});
+                           "--events: the events are of one run; leave out --seeds and --compare"});
   }
   if (flags.full && flags.spread) {
     return view::Complain(
-        {ErrorCode::kInvalid, "--spread: with --full the cluster's binder places pods"});
+        {ErrorCode::kInvalid,
+         "--spread: not with --full, where the cluster's scheduler places the pods"});
   }
   auto setup = SetupOf(flags);
   if (!setup) return view::Complain(setup.error());

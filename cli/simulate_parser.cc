@@ -57,10 +57,9 @@ void AddSimulate(CLI::App& app, int& exit_code) {
                    "other manifests: run both, and show what these change")
       ->type_name(kFileValue);
   command
-      ->add_option(
-          "--pools", flags->pools,
-          "NodePools (cloud.berth.dev): jobs need nodes, which boot and go when idle; Nodes "
-          "stay")
+      ->add_option("--pools", flags->pools,
+                   "NodePools (cloud.berth.dev): jobs need nodes, which boot on demand and are "
+                   "removed when idle; Nodes stay")
       ->type_name(kFileValue);
   command->add_flag("--full", flags->full,
                     "with every part of Berth, not with the scheduler alone: admission checks, "

@@ -110,7 +110,8 @@ void AddStatus(CLI::App& app, int& exit_code) {
   AddOutputFlag(*command, client->output);
   command->add_option("QUEUE", flags->options.only, "only this ClusterQueue, LocalQueue or cohort")
       ->type_name(kQueueValue);
-  command->add_flag("--cost", flags->options.cost, "what runs in each queue, in USD");
+  command->add_flag("--cost", flags->options.cost,
+                    "cost of the running jobs of each queue, in USD");
   command->add_flag("-w,--watch", flags->watch, "redraw in place until interrupted");
   command->footer(
       "Examples:\n"

@@ -19,7 +19,7 @@ void AddTest(CLI::App& app, int& exit_code) {
       ->add_option("--manifests", flags->manifests,
                    "folder of `apply PATH` (default: the folder of each scenario)")
       ->type_name(kFileValue);
-  command->add_option("--only", flags->only, "those with this text in their name")
+  command->add_option("--only", flags->only, "only scenarios with this text in their name")
       ->type_name("TEXT");
   command->add_option("--junit", flags->junit, "write a JUnit report for CI")
       ->type_name(kFileValue);

@@ -91,7 +91,7 @@ int RunTune(const TuneFlags& flags) {
 void AddTune(CLI::App& app, int& exit_code) {
   const auto flags = std::make_shared<TuneFlags>();
   CLI::App* command = app.add_subcommand(
-      "tune", "A workload under several policies of the queues, and the policy to take");
+      "tune", "Simulates a workload under several policies of the queues, and proposes one");
   command
       ->add_option("-f,--filename,FILES", flags->manifests,
                    "YAML or JSON of the queues, or a folder of such files; may be repeated")
@@ -116,7 +116,7 @@ void AddTune(CLI::App& app, int& exit_code) {
   AddAsciiFlag(*command, flags->ascii);
   command->footer(
       "Needs no cluster, and changes nothing. Quota decides, without nodes and admission checks.\n"
-      "Tried are orders (berth.dev/order), places for long waits (berth.dev/reserve-after) and\n"
+      "It tries orders (berth.dev/order), places for long waits (berth.dev/reserve-after) and\n"
       "patience of preemptors (berth.dev/preemption-patience): docs/guide/order.md, victims.md.\n"
       "Examples:\n"
       "  berth tune -f queues.yaml --ledger ledger.db\n"

@@ -22,7 +22,7 @@
 #include "cli/completion.h"
 #include "cli/eta_flags.h"
 #include "cli/listen_parser.h"
-#include "cli/proxy_flags.h"
+#include "cli/page_flags.h"
 #include "cli/server_flags.h"
 #include "cli/up_screen.h"
 #include "local/apiserver/api_server.h"
@@ -307,11 +307,11 @@ Status Up::StartCluster(const UpFlags& flags) {
 // The authority in the kubeconfig signs the certificate of the read API.
 Status Up::TakeReadApi(const UpFlags& flags, program::ControllerProcessOptions& options) {
   constexpr char kFlag[] = "--read-api-listen";
-  if (flags.read_api_listen.empty() && !flags.dashboard) return OkStatus();
-  const std::string listen = flags.read_api_listen.empty() ? "127.0.0.1:0" : flags.read_api_listen;
+  if (flags.read_api.listen.empty() && !flags.dashboard) return OkStatus();
+  const std::string listen = flags.read_api.listen.empty() ? "127.0.0.1:0" : flags.read_api.listen;
   BERTH_TRY(options.read_api, program::ParseListenAddress(kFlag, listen, "127.0.0.1"));
   if (!program::IsLoopback(options.read_api->host) && !flags.allow_remote) {
-    return Refuse(std::string(kFlag) + " " + flags.read_api_listen +
+    return Refuse(std::string(kFlag) + " " + flags.read_api.listen +
                   " serves other machines: say --allow-remote as well, or listen on 127.0.0.1");
   }
   BERTH_TRY(const local::ApiServer::Identity identity,
@@ -335,9 +335,9 @@ Status Up::StartControllers(const UpFlags& flags) {
   BERTH_TRY(options.api, kube::ParseKubeConfig(server_->kubeconfig(), data_directory_, ""));
   options.webhook = program::ListenAddress{.host = "127.0.0.1", .port = 0};
   BERTH_CHECK_OK(TakeReadApi(flags, options));
-  options.read_api_actions = flags.read_api_actions;
-  BERTH_TRY(options.read_api_proxy, ProxyTrustOf(flags.read_api_proxy));
-  if (options.read_api) options.read_api_sessions = data_directory_ + "/" + program::kPageSessions;
+  BERTH_TRY(options.page, PageAccessOf(flags.read_api));
+  if (options.read_api)
+    options.page.session_folder = data_directory_ + "/" + program::kPageSessions;
   options.role = kRole;
   options.controllers.cloud_pools = true;
   BERTH_TRY(options.ledger, LedgerOptionsOf(flags.ledger, data_directory_ + "/" + kLedgerName));
@@ -448,7 +448,7 @@ void AddAuditFlags(CLI::App& command, UpFlags& flags) {
 }
 
 void AddPageFlags(CLI::App& command, UpFlags& flags) {
-  AddReadApiFlags(command, flags.read_api_listen, flags.read_api_actions, flags.read_api_proxy);
+  AddReadApiFlags(command, flags.read_api);
   command
       .add_flag("--dashboard", flags.dashboard,
                 "print an address that signs a browser in to the page, once, within five minutes; "
@@ -484,11 +484,12 @@ void AddUp(CLI::App& app, int& exit_code) {
       ->type_name("NAME=PATH");
   command->add_flag("--allow-remote", flags->allow_remote,
                     "let --listen name an address that other machines reach");
-  command->add_option("--job-user", flags->job_user, "run programs of jobs as this user; as root")
+  command
+      ->add_option("--job-user", flags->job_user, "run programs of jobs as this user; needs root")
       ->type_name("NAME");
   command
       ->add_option("--log-limit", flags->log_limit,
-                   "kept of each container's log; 0 keeps all of it")
+                   "size that is kept of each container's log; 0 keeps all of it")
       ->type_name("SIZE")
       ->capture_default_str();
   command->add_flag("--reset", flags->reset, "begin with an empty cluster");

@@ -37,8 +37,7 @@ int RunVersion(const ClientFlags& client, const std::string& config) {
   }
   view::Print(std::string("berth    ") + program::kVersion + "\ncluster  " +
               (server.empty() ? "(none can be reached)" : server) +
-              "\n\nrules of its own by which the controllers decide" +
-              (config.empty() ? "" : " with " + config) +
+              "\n\nBerth's own decision rules" + (config.empty() ? "" : " with " + config) +
               " (docs/reference/differences.md)\n  on   " + (on.empty() ? "none" : on) +
               "\n  off  " + (off.empty() ? "none" : off) + "\n");
   return view::kExitAnswered;
@@ -54,7 +53,7 @@ void AddVersion(CLI::App& app, int& exit_code) {
   AddOutputFlag(*version, client->output);
   version
       ->add_option("--config", *config,
-                   "Configuration file: name the rules of decisions that are on with it")
+                   "Configuration file: show which of Berth's own rules are on with it")
       ->type_name(kFileValue);
   version->callback([client, config, &exit_code] { exit_code = RunVersion(*client, *config); });
 }

@@ -83,7 +83,7 @@ Status PutInOrder(std::vector<const Json*>& objects) {
     const std::string key =
         api::ObjectKey{std::string(place.namespace_name), std::string(place.name)}.ToString();
     return Error{ErrorCode::kInvalid, std::string(place.kind) + " " + key +
-                                          ": the object stands twice in the files, with different "
+                                          ": the object is twice in the files, with different "
                                           "contents: leave out the older list"};
   }
   return OkStatus();

@@ -88,7 +88,7 @@ class ClusterReader {
 
   Status Once(const Json& object, const api::ObjectMeta& meta) {
     if (seen_.insert({WordAt(object, "kind"), meta.key()}).second) return OkStatus();
-    return Error{ErrorCode::kInvalid, "the object stands twice in the manifests"};
+    return Error{ErrorCode::kInvalid, "the object is defined twice in the manifests: remove one"};
   }
 
   simulation::Cluster cluster_;
@@ -118,8 +118,8 @@ std::vector<std::string> NotSimulatedIn(const std::vector<Json>& documents, bool
   // AdmissionChecks and topologies are named by simulation::Prepare where queues refer to them.
   constexpr OtherReader kReaders[] = {
       {"Job", "--workload has the jobs", "--workload has the jobs"},
-      {"Node", "give it to --pools, or play --full", "give them to --pools, or play --full"},
-      {"NodePool", "give it to --pools, or play --full", "give them to --pools, or play --full"},
+      {"Node", "give it to --pools, or use --full", "give them to --pools, or use --full"},
+      {"NodePool", "give it to --pools, or use --full", "give them to --pools, or use --full"},
       {"ProvisioningPolicy", "only --full plays it", "only --full plays them"},
       {"ProvisioningRequestConfig", "only --full plays it", "only --full plays them"},
       {"Workload", "--workload has the jobs", "--workload has the jobs"}};

@@ -115,8 +115,8 @@ Result<simulation::NodePool> PoolOf(const Json& document) {
   BERTH_TRY(pool.price_per_hour, PriceOf(document, read));
   if (pool.max_nodes > kMostNodes || pool.min_nodes > pool.max_nodes) {
     return Error{ErrorCode::kInvalid,
-                 "spec.minNodes, spec.maxNodes: expected the least number up "
-                 "to the greatest, that up to the stock and to " +
+                 "spec.minNodes, spec.maxNodes: minNodes must be at most maxNodes, and maxNodes at "
+                 "most the stock and " +
                      std::to_string(kMostNodes)};
   }
   return pool;
@@ -195,7 +195,7 @@ Result<std::vector<simulation::NodePool>> ReadSimulatedPools(const std::vector<J
     Result<simulation::NodePool> pool = is_node ? FixedNodeOf(*each) : PoolOf(*each);
     if (!pool) return Annotate(pool.error(), name);
     if (!known.insert(pool->name).second) {
-      return Error{ErrorCode::kInvalid, name + ": the object stands twice"};
+      return Error{ErrorCode::kInvalid, name + ": the object is defined twice"};
     }
     pools.push_back(*std::move(pool));
   }

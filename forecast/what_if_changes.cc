@@ -160,10 +160,10 @@ class Changer {
       if (IsSubmitted(object)) continue;
       made_.notes.push_back(WordOfObject(object, "/kind") + " " +
                             WordOfObject(object, "/metadata/name") +
-                            " of -f: no part of the forecast");
+                            " of -f: the forecast does not use it");
     }
     if (!made_.changes.empty() || files_.empty()) return OkStatus();
-    return Invalid("-f: the files change no part of the forecast" +
+    return Invalid("-f: the forecast uses no object of the files" +
                    (made_.notes.empty() ? "" : "; left out: " + made_.notes.front()));
   }
 
@@ -240,7 +240,7 @@ class Changer {
   Status StopQueue(const std::string& name) {
     if (api::ClusterQueue* queue = FindQueue(name)) {
       queue->spec.stop_policy = api::StopPolicy::kHold;
-      made_.changes.push_back("ClusterQueue " + name + ": stopped, what runs goes on");
+      made_.changes.push_back("ClusterQueue " + name + ": stopped; running workloads continue");
       return OkStatus();
     }
     const bool full = name.find('/') != std::string::npos;
@@ -248,7 +248,7 @@ class Changer {
     for (api::LocalQueue& queue : made_.view.local_queues) {
       if (queue.meta.key().ToString() != key) continue;
       queue.stop_policy = api::StopPolicy::kHold;
-      made_.changes.push_back("LocalQueue " + key + ": stopped, what runs goes on");
+      made_.changes.push_back("LocalQueue " + key + ": stopped; running workloads continue");
       return OkStatus();
     }
     return Error{ErrorCode::kNotFound, "--stop-queue: no ClusterQueue \"" + name +

@@ -32,8 +32,8 @@ Status RefuseFields(const Json& spec) {
       "let "
       "users wrap the objects in an AppWrapper";
   constexpr char kMetadata[] =
-      "belongs to built-in kinds whose pods are held: a stop writes the template's metadata back "
-      "from the Workload, which would lack it. Name single labels in `dropLabels`";
+      "is allowed for built-in kinds whose pods are held: a stop restores the template's metadata "
+      "from the Workload, where the labels would be missing. Name single labels in `dropLabels`";
   constexpr char kHook[] = "hooks belong to built-in kinds: put the pod templates into the objects";
   if (!spec.is_object()) return OkStatus();
   for (const char* field : {"hold", "pods"}) {

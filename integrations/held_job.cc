@@ -226,7 +226,7 @@ void HeldPlanner::StopMissedPods() {
   }
   if (due.empty()) return;
   Add(StopJob{
-      {}, "NotAdmitted", "The review of the pod did not know its job", now_, std::move(due)});
+      {}, "NotAdmitted", "The webhook did not find the job of the pod", now_, std::move(due)});
 }
 
 void HeldPlanner::PlanParts() {
@@ -290,7 +290,7 @@ void HeldPlanner::PlanGrowth(HeldPart& part) {
   std::erase_if(part.pod_sets, [](const api::PodSet& pods) { return pods.count <= 0; });
   if (part.workload != nullptr && part.live.empty() && (part.pod_sets.empty() || part.is_empty())) {
     Add(DeleteWorkload{part.workload->meta.key()});
-    return Event("DeletedWorkload", "Deleted the Workload of pods that are not wanted any more: " +
+    return Event("DeletedWorkload", "Deleted the Workload of pods that are no longer needed: " +
                                         part.workload->meta.key().ToString());
   }
   if (part.pod_sets.empty()) return;

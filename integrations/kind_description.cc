@@ -269,7 +269,7 @@ PodsRule ReadPods(Fields& in) {
   out.revisions_of_stateful_sets = in.Flag("revisionsOfStatefulSets", false);
   out.index_workloads = in.Flag("indexWorkloads", false);
   if (out.groups.has_value() != out.index_workloads) {
-    in.Fail("groups", "needs `indexWorkloads`, and the reverse");
+    in.Fail("groups", "set it together with `indexWorkloads`");
   }
   out.fast_admission = in.Flag("fastAdmission", false);
   out.keep_labels = in.Flag("keepLabels", false);

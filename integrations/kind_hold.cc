@@ -15,12 +15,12 @@ Error WrongHold(const std::string& field, const std::string& message) {
 
 // A pod set without a number would run its pods while the job is held.
 Result<ObjectHoldPtr> ReplicasHoldOf(const KindDescription& kind) {
-  if (kind.hook != nullptr) return WrongHold(kFirstReplicas, "a kind with a hook has none");
+  if (kind.hook != nullptr) return WrongHold(kFirstReplicas, "a kind with a hook must not have it");
   std::vector<ReplicasField> fields;
   for (const PodSetRule& rule : kind.pod_sets) {
     if (rule.replicas.empty()) {
       return WrongHold("podSets[" + std::to_string(fields.size()) + "].replicas",
-                       "is missing: the numbers of pods of all pod sets, or of none, hold a job");
+                       "is missing: name the number of pods of every pod set, or of none");
     }
     fields.push_back({rule.each, rule.keys, rule.replicas});
   }
@@ -35,7 +35,9 @@ Result<ObjectHoldPtr> HoldOf(const KindDescription& kind) {
       std::any_of(kind.pod_sets.begin(), kind.pod_sets.end(),
                   [](const PodSetRule& rule) { return !rule.replicas.empty(); });
   if (by_replicas && (by_pods || !kind.suspend.empty())) {
-    return WrongHold(kFirstReplicas, "`suspend`, or the pods, hold a job already");
+    return WrongHold(
+        kFirstReplicas,
+        "not allowed: `suspend`, or the scheduling gates of the pods, hold the job already");
   }
   if (by_replicas) return ReplicasHoldOf(kind);
   if (kind.suspend.empty() == !by_pods) {

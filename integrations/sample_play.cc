@@ -42,7 +42,7 @@ Status PlayStart(const KindPtr& kind, const JobView& held, Json& object) {
   if (!states) return Unplayed("a start fails: " + states.error().message);
   object = states->back();
   BERTH_TRY(const JobView started, ViewOfSample(kind, object));
-  if (started.suspended) return Unplayed("a start leaves the object held");
+  if (started.suspended) return Unplayed("after a start the object is still held");
   for (const api::PodSet& pods : started.pod_sets) {
     const auto& selector = pods.pod_template.spec.node_selector;
     const std::string* value = api::FindValue(selector, kPlayedSelector);
@@ -56,7 +56,7 @@ Status PlayStart(const KindPtr& kind, const JobView& held, Json& object) {
 Status PlayStop(const KindPtr& kind, const JobView& held, Json& object) {
   object = Stopped(*kind, object, ChangesOf(held), false).back();
   BERTH_TRY(const JobView stopped, ViewOfSample(kind, object));
-  if (!stopped.suspended) return Unplayed("a stop does not hold the object");
+  if (!stopped.suspended) return Unplayed("after a stop the object is not held");
   if (ChangesOf(stopped) == ChangesOf(held)) return OkStatus();
   return Unplayed("a stop does not restore the pod sets");
 }
@@ -70,8 +70,10 @@ Status PlaySample(const KindPtr& kind, const Json& sample) {
   Json object = sample;
   SetSuspended(*kind, true, object);
   BERTH_TRY(const JobView held, ViewOfSample(kind, object));
-  if (!held.suspended) return Unplayed("the field that holds a job does not hold the object");
-  if (ChangesOf(held) != ChangesOf(view)) return Unplayed("the pod sets change with the hold");
+  if (!held.suspended)
+    return Unplayed("the sample is not held although the field that holds a job is set");
+  if (ChangesOf(held) != ChangesOf(view))
+    return Unplayed("the pod sets of the held and of the running object differ");
   BERTH_CHECK_OK(PlayStart(kind, held, object));
   return PlayStop(kind, held, object);
 }

@@ -127,7 +127,7 @@ void BehindLedger::Run() {
   const bool close = !abandoned_ && file_;
   lock.unlock();
   if (close) {
-    RunGuarded("the end of the ledger failed", [this] {
+    RunGuarded("closing the ledger failed", [this] {
       if (const Status closed = file_->Close(); !closed) Lost(closed.error(), 0);
     });
   }
@@ -157,7 +157,7 @@ void BehindLedger::WriteBatch(const std::vector<Record>& batch) {
     file_.reset();  // the next batch opens the file anew, which sets a damaged one aside
     return;
   }
-  if (std::exchange(failing_, false)) LogInfo("the ledger is written again");
+  if (std::exchange(failing_, false)) LogInfo("writing to the ledger works again");
   const Result<std::int64_t> bytes = file_->BytesInUse();
   const std::lock_guard lock(mutex_);
   stats_.written += count->changed + count->unchanged;

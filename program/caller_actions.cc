@@ -77,7 +77,7 @@ Result<Target> WorkloadOf(const Json& body) {
 Status CheckKeys(const Json& body, std::initializer_list<std::string_view> known) {
   for (const auto& [key, value] : body.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      return BadAction("a key is unknown, or is none of this action");
+      return BadAction("a key is unknown, or does not belong to this action");
     }
   }
   return OkStatus();
@@ -92,9 +92,9 @@ Result<CallerAction> StopOrResume(const Json& body, bool stops) {
   }
   const bool drains = drain != body.end() && drain->get<bool>();
   const char* policy = stops ? (drains ? "HoldAndDrain" : "Hold") : "None";
-  const char* words =
-      stops ? (drains ? ": stopped, what runs is stopped, too" : ": stopped, what runs goes on")
-            : ": resumed";
+  const char* words = stops ? (drains ? ": stopped; running workloads are evicted"
+                                      : ": stopped; running workloads continue")
+                            : ": resumed";
   return CallerAction{target.path, {{"spec", {{"stopPolicy", policy}}}}, target.words + words};
 }
 

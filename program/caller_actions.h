@@ -16,7 +16,7 @@ namespace berth::program {
 struct CallerAction {
   std::string path;      // the path of the object
   nlohmann::json patch;  // application/merge-patch+json
-  std::string words;     // "ClusterQueue team: stopped, what runs goes on"
+  std::string words;     // "ClusterQueue team: stopped; running workloads continue"
 };
 
 // Actions: stop (with drain: running workloads are stopped, too) and resume, of clusterQueue (NAME)

@@ -79,7 +79,9 @@ Status CheckImpersonation(view::Session& session, const std::string& user) {
                    "(docs/guide/dashboard.md, \"Who sees what\")"};
 }
 
-Error Busy() { return {ErrorCode::kTooManyRequests, "too many requests of this kind wait"}; }
+Error Busy() {
+  return {ErrorCode::kTooManyRequests, "too many requests of this kind wait: try again later"};
+}
 
 }  // namespace
 

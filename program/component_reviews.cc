@@ -29,7 +29,8 @@ Status Append(std::string_view patches, json& webhooks) {
   BERTH_TRY(const api::YamlDocument document, api::ParseYaml(patches));
   for (const json& patch : document.value) {
     if (!patch.is_object() || patch.value("op", "") != "add" || !patch.contains("value")) {
-      return Error{ErrorCode::kInternal, "a component changes reviews other than by additions"};
+      return Error{ErrorCode::kInternal,
+                   "a component of manifests/components changes webhooks other than by additions"};
     }
     webhooks.push_back(patch.at("value"));
   }

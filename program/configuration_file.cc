@@ -55,7 +55,7 @@ Result<admission::Configuration> ReadConfigurationFile(const std::string& path) 
   if (!document) return Annotate(document.error(), "--config " + path);
   if (!document->duplicate_keys.empty()) {
     return Error{ErrorCode::kInvalid,
-                 "--config " + path + ": " + document->duplicate_keys.front() + ": stands twice"};
+                 "--config " + path + ": " + document->duplicate_keys.front() + ": duplicate key"};
   }
   Result<admission::Configuration> configuration = ReadConfigurationDocument(document->value);
   if (!configuration) return Annotate(configuration.error(), "--config " + path);

@@ -160,10 +160,7 @@ ReadFeedOptions Process::ReadOptions() const {
   options.callers.api = options_.api;
   if (ledger_ != nullptr) options.callers.ledger = options_.ledger->path;
   options.callers.driver = options_.configuration.admission.driver;
-  options.actions = options_.read_api_actions;
-  options.session_folder = options_.read_api_sessions;
-  options.proxy = options_.read_api_proxy;
-  options.open_id = options_.read_api_open_id;
+  options.access = options_.page;
   if (options_.eta_interval) options.hits = forecast_hits_;
   if (controllers_ != nullptr) options.scheduler = &controllers_->scheduler();
   return options;
@@ -220,9 +217,9 @@ Status Process::ServeGivenCertificate() {
 void Process::OnLeaseLost(const std::string& holder) const {
   if (!options_.on_lease_lost) return;
   const std::string lease = "the lease " + ElectionOptions("").lease.ToString() + " is lost: ";
-  options_.on_lease_lost(holder == identity_
-                             ? lease + "it could not be renewed, and nobody was seen to take it"
-                             : lease + holder + " has it");
+  options_.on_lease_lost(
+      holder == identity_ ? lease + "the lease could not be renewed, and no other holder was seen"
+                          : lease + holder + " has it");
 }
 
 kube::LeaderElectionOptions Process::ElectionOptions(const std::string& predecessors) const {

@@ -24,7 +24,7 @@
 #include "net/server.h"
 #include "program/controller_selection.h"
 #include "program/listen_address.h"
-#include "readapi/open_id_options.h"
+#include "program/page_options.h"
 
 namespace berth::program {
 
@@ -39,11 +39,7 @@ struct ControllerProcessOptions {
   std::optional<ListenAddress> read_api;    // nullopt: /api/v1 is not served
   // The certificate of /api/v1; null: the certificate of the other ports.
   std::shared_ptr<const net::TlsIdentity> read_api_tls;
-  kube::FrontProxyTrust read_api_proxy;  // the trusted proxy, whose headers name readers of /api/v1
-  readapi::OpenIdOptions read_api_open_id;  // at which readers of the page sign in
-  std::string read_api_sessions;  // the folder of the page's sessions; empty: memory alone
-  // True: /api/v1 also serves writes, with the rights of the caller's token.
-  bool read_api_actions = false;
+  PageAccess page;
   bool leader_election = true;
   // Prefix of the identity in the lease. Not empty: a lease holder with this prefix is an earlier
   // run of this program, which has ended.

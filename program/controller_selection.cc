@@ -80,11 +80,10 @@ Result<ControllerSelection> ParseControllers(const std::string& list) {
     }
     const bool run = !word.starts_with('-');
     if (Set(selection, run ? word : word.substr(1), run)) continue;
-    return Error{
-        ErrorCode::kInvalid,
-        "--controllers: \"" + std::string(word) + "\" is not one of " + ControllerWords() +
-            ", jobs/NAME (as in integrations.frameworks), * (all), or one of them behind a "
-            "minus"};
+    return Error{ErrorCode::kInvalid, "--controllers: \"" + std::string(word) +
+                                          "\" is not one of " + ControllerWords() +
+                                          ", jobs/NAME (as in integrations.frameworks), * (all), "
+                                          "or one of these with a leading -"};
   }
   return selection;
 }

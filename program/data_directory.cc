@@ -47,9 +47,10 @@ Status CloseToOthers(int file, const std::string& path, bool is_folder) {
   if (fstat(file, &info) != 0) return SystemError(path);
   if (info.st_uid != geteuid()) {
     return Refuse(path, "belongs to user " + std::to_string(info.st_uid) +
-                            ", not to us: choose another place (--data-dir), or change its owner");
+                            ", not to the user of this process: choose another folder "
+                            "(--data-dir), or change its owner");
   }
-  if (!is_folder && !S_ISREG(info.st_mode)) return Refuse(path, "is no file: remove it");
+  if (!is_folder && !S_ISREG(info.st_mode)) return Refuse(path, "is not a regular file: remove it");
   const mode_t mode = is_folder ? 0700 : 0600;
   if ((info.st_mode & 07777) == mode || fchmod(file, mode) == 0) return OkStatus();
   return SystemError(path);
@@ -81,7 +82,7 @@ Status CheckMayBeOurs(const std::string& path) {
   std::error_code error;
   if (fs::is_empty(path, error) || fs::exists(path + "/state.db", error)) return OkStatus();
   return Refuse(path,
-                "holds other things and is open to others: choose a folder of its own "
+                "holds other files, and other users can read it: choose an empty folder "
                 "(--data-dir), or chmod 700 this one");
 }
 
@@ -152,8 +153,9 @@ Status PrepareDataDirectory(const std::string& path, bool reset) {
   }
   if (reset) return Reset(path);
   if (HasKeysAlone(path)) {
-    LogWarning("the cluster begins empty, with the keys of an earlier one: its state is gone",
-               {{"file", path + "/state.db"}, {"back", "restore a copy, or say --reset"}});
+    LogWarning(
+        "the cluster starts empty, with the keys of an earlier cluster, whose state is missing",
+        {{"file", path + "/state.db"}, {"back", "restore a copy, or say --reset"}});
   }
   return OkStatus();
 }

@@ -48,10 +48,7 @@ std::string ForecastHits::Json() const {
 struct ReadFeed::Reader {
   Reader(const Clock& the_clock, ReadFeedOptions options)
       : clock(the_clock),
-        has_actions(options.actions),
-        session_folder(std::move(options.session_folder)),
-        proxy(std::move(options.proxy)),
-        open_id(std::move(options.open_id)),
+        access(std::move(options.access)),
         hits(std::move(options.hits)),
         scheduler(options.scheduler) {
     const std::string& ledger = options.callers.ledger;
@@ -83,10 +80,7 @@ struct ReadFeed::Reader {
   }
 
   const Clock& clock;
-  const bool has_actions;
-  const std::string session_folder;
-  const kube::FrontProxyTrust proxy;
-  const readapi::OpenIdOptions open_id;
+  const readapi::PageAccess access;
   const std::shared_ptr<const ForecastHits> hits;
   const admission::Scheduler* const scheduler;
   net::IoPool pool{kThreads};
@@ -191,10 +185,7 @@ Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::
   options.page = EmbeddedPage();
   options.random = SecretBytes;
   Reader& reader = *reader_;
-  options.actions = reader.has_actions;
-  options.session_folder = reader.session_folder;
-  options.proxy = reader.proxy;
-  options.open_id = reader.open_id;
+  options.access = reader.access;
   readapi::ReadSource source{
       .strand = reader.strand.get(),
       .model = &reader.model,

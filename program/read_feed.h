@@ -22,13 +22,12 @@
 #include "api/start_forecast.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "kube/runtime/front_proxy.h"
 #include "kube/runtime/manager.h"
 #include "kube/runtime/metrics_server.h"
 #include "net/server.h"
 #include "program/caller_screens.h"
 #include "program/listen_address.h"
-#include "readapi/open_id_options.h"
+#include "readapi/controller/page_access.h"
 
 namespace berth::program {
 
@@ -43,11 +42,8 @@ struct ForecastHits {
 };
 
 struct ReadFeedOptions {
-  CallerScreensOptions callers;    // also names the ledger's file, from which reports are made
-  kube::FrontProxyTrust proxy;     // the trusted proxy, whose headers name readers
-  readapi::OpenIdOptions open_id;  // at which readers of the page sign in
-  std::string session_folder;      // the folder of the page's sessions; empty: memory alone
-  bool actions = false;            // writes with the rights of the caller are served
+  CallerScreensOptions callers;  // also names the ledger's file, from which reports are made
+  readapi::PageAccess access;
   std::shared_ptr<const ForecastHits> hits;  // null: forecasts are not compared with starts
   // The source of the queues' own orders; null: all queues show the order by priority and time.
   const admission::Scheduler* scheduler = nullptr;

@@ -69,7 +69,8 @@ void ReportSource::Ask(const readapi::ReportQuery& query, Done done) {
   if (std::optional<std::string> kept = KeptText(query)) return done(*std::move(kept));
   if (waiting_.fetch_add(1) >= kMostWaiting) {
     waiting_.fetch_sub(1);
-    return done(Error{ErrorCode::kTooManyRequests, "too many reports are being made"});
+    return done(
+        Error{ErrorCode::kTooManyRequests, "too many reports are being made: try again later"});
   }
   strand_->Post([this, query, done = std::move(done)] {
     waiting_.fetch_sub(1);

@@ -19,9 +19,9 @@ namespace berth::provisioning {
 std::optional<CheckEvent> AdviceOn(const std::string& check, const std::string& reason,
                                    bool has_policy);
 
-// "No step may ask: step a (PriceLimitExceeded): …. What helps (an administrator): …", at most
-// checks::kMaxEventBytes. `reasons`: the reasons of the vetoes. A reason for which nobody has to
-// act adds nothing.
+// "No step may request capacity: step a (PriceLimitExceeded): …. What helps (an administrator): …",
+// at most checks::kMaxEventBytes. `reasons`: the reasons of the vetoes. A reason for which nobody
+// has to act adds nothing.
 std::string VetoMessage(const std::string& begin, const std::string& passed_over,
                         const std::vector<std::string>& reasons);
 

@@ -104,7 +104,7 @@ Loss LossOf(const PodsSeen& seen, const Claim& claim, WallTime now) {
   }
   if (!lost.empty()) {
     loss.message = std::to_string(lost.size()) + (lost.size() == 1 ? " node" : " nodes") +
-                   " that pods need went or failed: " + Named(lost);
+                   " that pods need were removed or failed: " + Named(lost);
   }
   return loss;
 }

@@ -78,7 +78,8 @@ WaitCause LimitReached(const KarpenterNodePool& pool, const std::string& limit, 
   const std::string message = "NodePool " + pool.meta.name + " has reached its limit: " + limit;
   if (BudgetLetsGo(pool, kEmptyNodes, now)) return {kPoolLimitReason, message};
   return {kNodesKeptReason, message + "; its disruption budget (" +
-                                BudgetText(pool, kEmptyNodes, now) + ") lets no empty node go"};
+                                BudgetText(pool, kEmptyNodes, now) +
+                                ") allows no removal of empty nodes"};
 }
 
 std::optional<WaitCause> LimitOf(const Pools& pools, const api::PodSpec& spec, WallTime now) {

@@ -333,7 +333,8 @@ void StepPlan::Follow(const FailedRequest& failed, const Vetoes& then,
     // An operator may raise the budget before the next day. The workload therefore waits for the
     // budget to change, not until a fixed time, and skips these flavors meanwhile.
     if (!after.waits_for_budget()) memory.due = std::max(memory.due, CutToSeconds(*rests_until));
-    memory.message = "No step may ask after " + why + "; passed over: " + after.PassedOver();
+    memory.message =
+        "No step may request capacity after " + why + "; passed over: " + after.PassedOver();
     return;
   }
   if (any == nullptr) {

@@ -39,8 +39,8 @@ struct OrderingOptions {
 };
 
 // The instant from which the workload counts as waiting: its creation, or its last eviction. A
-// workload whose time slice has expired waits from its preemption. A workload with the memory of a ProvisioningPolicy keeps its place when a check evicts the
-// workload.
+// workload whose time slice has expired waits from its preemption. A workload with the memory of a
+// ProvisioningPolicy keeps its place when a check evicts the workload.
 WallTime QueueOrderTime(const api::Workload& workload, const OrderingOptions& options);
 
 // spec.priority, 0 if absent, plus the boost if options.priority_boost.

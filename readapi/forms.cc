@@ -46,7 +46,7 @@ constexpr Form kForms[] = {
     {"WorkloadStory",
      "workload Workloads, before whole|null, story Story, pods StoryPod[], podsLeftOut whole, "
      "forecasts ForecastHits|null"},
-    {"Session", "signedIn yes, user? text, csrf? text, actions? yes, openId? text"},
+    {"Session", "signedIn yes, user? text, csrf? text, actions? yes, cluster? text, openId? text"},
     {"SignIn", "token? text, code? text, openId? OpenIdReturn"},
     {"OpenIdReturn", "code text, state text"},
     {"OpenIdAddress", "address text"},

@@ -194,8 +194,8 @@ class QueueLint {
     const checks::CheckKind* row = checks::FindCheckKind(check.controller_name);
     if (row == nullptr) {
       Warn("check-without-controller", "AdmissionCheck", name, {"spec", "controllerName"},
-           "no controller of Berth answers to " + check.controller_name +
-               ": unless another program does, its jobs wait for ever");
+           "no controller of Berth handles " + check.controller_name +
+               ": unless another program does, its jobs wait forever");
       return;
     }
     if (row->parameters_kinds.empty()) return;

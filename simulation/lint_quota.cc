@@ -179,8 +179,8 @@ void LintQuota::LintFlavor(const api::ClusterQueue& queue, std::size_t group, st
     if (!IsNeededByPods(resource)) continue;
     problems.push_back({false, "quota-unusable", FieldOf(group, flavor),
                         "there is no " + resource + " of flavor " + quotas.flavor +
-                            ": pods that ask for " + resource +
-                            " cannot use the rest of the flavor"});
+                            ": pods that request " + resource +
+                            " cannot use the other resources of the flavor"});
   }
 }
 

@@ -114,7 +114,7 @@ class CsvReader {
       }
       for (const Column& known : columns_) {
         const bool same = known.kind == column.kind && known.resource == column.resource;
-        if (same) return TraceError(line_, field.column, column.name + " stands twice");
+        if (same) return TraceError(line_, field.column, column.name + " is there twice");
       }
       columns_.push_back(std::move(column));
     }
@@ -178,7 +178,7 @@ class CsvReader {
     }
     const bool is_time = time.has_value();
     if (times_.value_or(is_time) != is_time) {
-      return TraceError(line_, field.column, "submit: seconds and times in one file");
+      return TraceError(line_, field.column, "submit: seconds and times are mixed in one file");
     }
     times_ = is_time;
     job.submit = time ? time->time_since_epoch() : *seconds;

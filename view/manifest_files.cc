@@ -122,7 +122,7 @@ Result<std::vector<nlohmann::json>> ReadManifests(const std::vector<std::string>
     for (const api::YamlDocument& document : *read) {
       if (!document.duplicate_keys.empty()) {
         return Error{ErrorCode::kInvalid,
-                     path + ": " + document.duplicate_keys.front() + ": stands twice"};
+                     path + ": " + document.duplicate_keys.front() + ": duplicate key"};
       }
       documents.push_back(document.value);
     }

@@ -68,8 +68,8 @@ class ObjectsOfFiles {
           .kind = TextAt(object, "/kind"),
           .name = TextAt(object, "/metadata/name"),
           .field = FieldInMessage("object x: " + key + ": twice"),
-          .message = key + ": the key stands twice: kubectl refuses the object; the last one "
-                           "counts here"}});
+          .message =
+              key + ": duplicate key: kubectl refuses the object; here the last one counts"}});
   }
 
   void AddFlat(const Json& document) {
@@ -101,7 +101,7 @@ Result<ManifestObjects> ReadManifestObjects(const std::vector<std::string>& path
   for (const std::string& file : files) BERTH_CHECK_OK(objects.Read(file));
   ManifestObjects made = objects.Take();
   for (const std::string& folder : passed_over) {
-    made.notes.push_back(folder + " is passed over: -R reads the folders in a folder, too");
+    made.notes.push_back(folder + " is skipped: -R reads the folders in a folder, too");
   }
   return made;
 }

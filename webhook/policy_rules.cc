@@ -61,7 +61,7 @@ FieldErrors ValidateProvisioningPolicy(const api::ProvisioningPolicy& policy,
       if (possible.zones.contains(step.zones[j])) continue;
       errors.push_back(Invalid(zones.Index(j), Quoted(step.zones[j]),
                                "no zone of " + possible.of + ": name one of " + Join(names, ", ") +
-                                   ", or create the machines of the zone first"));
+                                   ", or add the zone to the node pools first"));
     }
   }
   return errors;

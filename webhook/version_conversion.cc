@@ -106,8 +106,9 @@ Result<Json> SlicesOf(const Json& domains, std::size_t level_count) {
   for (const Json& domain : domains) {
     const Json values = domain.value("values", Json::array());
     if (values.size() != level_count) {
-      return Error{ErrorCode::kInvalid,
-                   "topologyAssignment: a domain has another number of values than levels"};
+      return Error{
+          ErrorCode::kInvalid,
+          "topologyAssignment: the number of values of a domain differs from the number of levels"};
     }
     counts.push_back(domain.value("count", 1));
     for (std::size_t i = 0; i < level_count; ++i) names[i].push_back(values[i]);

@@ -166,7 +166,7 @@ void Evict(api::WorkloadStatus& status, const Eviction& eviction, std::int64_t g
 
 void Preempt(api::WorkloadStatus& status, const std::string& reason, const std::string& message,
              std::int64_t generation, WallTime now) {
-  // As in Kueue, an eviction by one of Kueue's own rules has no underlying cause.
+  // Kueue gives its own preemptions no underlying cause.
   const bool is_slice = reason == api::kTimeSliceExpired;
   Evict(status, {kPreemptedReason, message, is_slice ? reason : ""}, generation, now);
   SetStatusCondition(status, api::kPreempted, ConditionStatus::kTrue, reason, message, generation,

@@ -9,7 +9,7 @@
 namespace berth::admission {
 namespace {
 
-constexpr int kSlicesOfALength = 8;  // of a workload that keeps its work
+constexpr int kSlicesOfALength = 8;                               // if checkpoints keep the work
 constexpr Duration kLongestSlice = std::chrono::hours(24 * 365);  // is not doubled
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }

@@ -131,7 +131,7 @@ class PreemptionCandidates {
   const PreemptionRequest* request_ = nullptr;  // not null from Begin to the end of a search
   const QueueState* queue_ = nullptr;           // not null from Begin to the end of a search
   SparedCandidates* spared_ = nullptr;
-  bool has_time_slices_ = false;  // of the request's queue
+  bool has_time_slices_ = false;  // the request's queue has them
 };
 
 template <typename T, typename ReservationOf>

@@ -43,6 +43,7 @@ export interface Session {
   user?: string;
   csrf?: string;
   actions?: boolean; // whether writes are served
+  cluster?: string; // the name of the cluster
   openId?: string; // the host of the OpenID provider at which readers may sign in
 }
 

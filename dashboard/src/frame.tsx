@@ -11,13 +11,13 @@ import { SearchBox } from "./search_box";
 import { useStore } from "./store";
 import { known } from "./watch";
 
-interface FrameOf {
+interface Reader {
   user: string;
+  cluster: string; // its name; empty: it has none
   onLeave: (() => void) | null;
-  children: ComponentChildren;
 }
 
-export function Frame({ user, onLeave, children }: FrameOf) {
+export function Frame({ user, cluster, onLeave, children }: Reader & { children: ComponentChildren }) {
   const folded = useStore(isFolded) !== "";
   const { path } = useStore(address);
   const [isOpen, setOpen] = useState(false); // on narrow screens
@@ -33,7 +33,7 @@ export function Frame({ user, onLeave, children }: FrameOf) {
       <a class="skip" href="#main">
         To the content
       </a>
-      <Side user={user} onLeave={onLeave} folded={folded && !isOpen} />
+      <Side user={user} cluster={cluster} onLeave={onLeave} folded={folded && !isOpen} />
       {isOpen && <div class="side-shade" onClick={() => setOpen(false)} />}
       <div class="frame-body">
         <header class="bar">
@@ -57,7 +57,7 @@ export function Frame({ user, onLeave, children }: FrameOf) {
   );
 }
 
-function Side({ user, onLeave, folded }: { user: string; onLeave: (() => void) | null; folded: boolean }) {
+function Side({ user, cluster, onLeave, folded }: Reader & { folded: boolean }) {
   const { path } = useStore(address);
   const tip = (word: string) => (folded ? word : undefined);
   const views = [{ path: paths.now, label: "Now", icon: "now" as IconName }, ...routes.flatMap(({ path: to, label }) => (label ? [{ path: to, label, icon: iconOf(label) }] : []))];
@@ -69,7 +69,7 @@ function Side({ user, onLeave, folded }: { user: string; onLeave: (() => void) |
           <Icon name="queue" />
         </span>
         <span class="side-word">
-          Berth <small>{location.host}</small>
+          Berth <small>{cluster || location.host}</small>
         </span>
       </Link>
       <div class="side-views">

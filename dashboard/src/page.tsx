@@ -69,20 +69,21 @@ function App() {
   return (
     <>
       <Watcher user={session.user ?? ""} />
-      <Frame user={session.user ?? ""} onLeave={session.csrf ? leave : null}>
-        <View />
+      <Frame user={session.user ?? ""} cluster={session.cluster ?? ""} onLeave={session.csrf ? leave : null}>
+        <View cluster={session.cluster ?? ""} />
       </Frame>
     </>
   );
 }
 
-function View() {
+function View({ cluster }: { cluster: string }) {
   const { parts } = useStore(address);
   const [first, second, third] = parts;
   const key = parts.join("/");
   useEffect(() => {
-    document.title = parts.length === 0 ? "Berth" : `${parts.slice(1).join("/") || parts[0]} – Berth`;
-  }, [key]);
+    const view = parts.slice(1).join("/") || parts[0];
+    document.title = [view, cluster, "Berth"].filter(Boolean).join(" – ");
+  }, [key, cluster]);
   if (first === undefined || first === "sign-in") return <NowView />;
   if (first === "workloads" && parts.length === 1) return <WorkloadsView />;
   if (first === "workloads" && second && third && parts.length === 3) return <WorkloadView key={key} namespace={second} name={third} />;

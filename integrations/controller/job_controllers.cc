@@ -124,13 +124,15 @@ Status JobControllers::Manage(const KindPtr& kind) {
     }
   }
   if (kind->pods) {
-    return Error{ErrorCode::kInvalid, "pods: kinds whose pods hold them are built in"};
+    return Error{ErrorCode::kInvalid,
+                 "pods: not allowed in a JobKind: only built-in kinds are held by the scheduling "
+                 "gates of their pods"};
   }
   Described* known = Find(kind->kind);
   if (known == nullptr && shared_.manager.HasInformer(kind->resource)) {
     return Error{ErrorCode::kInvalid, "Berth reads " + kind->resource.api_version() + " " +
                                           std::string(kind->resource.plural) +
-                                          " for another purpose"};
+                                          " itself: it cannot be a declared kind"};
   }
   if (options_.on_user_kind) options_.on_user_kind(kind->kind, true);
   if (known == nullptr) {
@@ -159,7 +161,7 @@ bool JobControllers::OwnersAreKnown() {
   owners_known_ = (!options_.user_kinds || user_kinds_.is_settled()) &&
                   std::all_of(described_.begin(), described_.end(), is_read);
   if (!owners_known_ && now - *asked_for_owners_ > kPatience) {
-    LogWarning("job kinds cannot be read; jobs that they own may be taken for jobs of their own",
+    LogWarning("job kinds cannot be read; child jobs of these kinds may be queued by themselves",
                {});
     owners_known_ = true;
   }

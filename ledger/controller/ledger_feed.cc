@@ -200,7 +200,7 @@ void LedgerFeed::SweepSlice() {
 void LedgerFeed::LookForOverflows() {
   const std::int64_t lost = ledger_.stats().overflows - overflows_;
   if (!sweeping_ && lost > 0) {
-    LogWarning("the queue of the ledger was full: the workloads are told again",
+    LogWarning("the write queue of the ledger was full: all workloads are recorded again",
                {{"records", std::to_string(lost)}});
     StartSweep();
   }

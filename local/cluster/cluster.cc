@@ -214,7 +214,7 @@ Result<std::unique_ptr<Cluster>> Cluster::Start(WholeApi& api, const Clock& cloc
     // Programs have the mark, which does not reveal the data folder.
     const std::string mark = Sha1Hex(options.data_folder);
     if (const int swept = SweepProcesses(mark); swept > 0) {
-      LogWarning("ended processes of an earlier life", {{"count", std::to_string(swept)}});
+      LogWarning("ended processes of an earlier run", {{"count", std::to_string(swept)}});
     }
     BERTH_TRY(host, ProcessHost::Start(mark));
   }

@@ -57,9 +57,10 @@ kube::Step LeaseSteps::Take(std::shared_ptr<const api::Workload> workload,
   const auto refused = [this, workload = std::move(workload)](const Error& error) {
     refused_at_ = clock_.SteadyNow();
     LogWarning("no node is reused", {{"error", error.message}});
-    events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning, "LeaseRefused", "",
-                   "idle nodes are not reused, capacity is asked for: " + error.message +
-                       "; manifests/components/reuse has the right");
+    events_.Record(
+        kube::ReferenceTo(*workload), kube::EventType::kWarning, "LeaseRefused", "",
+        "idle nodes are not reused, new capacity is requested: " + error.message +
+            "; `kubectl apply -f manifests/components/reuse/role.yaml` grants the right");
   };
   return Write(action.node, std::move(metadata), refused);
 }

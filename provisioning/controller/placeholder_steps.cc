@@ -70,8 +70,8 @@ kube::Step PlaceholderSteps::Create(std::shared_ptr<const api::Workload> workloa
             events_.Record(kube::ReferenceTo(*workload), kube::EventType::kWarning,
                            kPlaceholderRefusedReason, "",
                            "no pod holds nodes for the workload: " + made.error().message +
-                               "; manifests/components/placeholders has the right and a "
-                               "PriorityClass");
+                               "; apply role.yaml and priority_class.yaml of "
+                               "manifests/components/placeholders");
           }
           next(Annotate(made.error(), "creating placeholder " + name));
         });

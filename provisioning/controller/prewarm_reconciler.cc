@@ -223,10 +223,10 @@ kube::Step PrewarmReconciler::IdleStep(const PrewarmIdle& idle, const std::strin
           }
           const auto object = policies_.Get({"", policy});
           if (idle.ends && object != nullptr) {
-            events_.Record(kube::ReferenceTo(*object), kube::EventType::kNormal, kPrewarmIdleReason,
-                           "",
-                           "no workload has had a lease on its standing nodes since " +
-                               FormatTime(*idle.since) + ": they go until the next window");
+            events_.Record(
+                kube::ReferenceTo(*object), kube::EventType::kNormal, kPrewarmIdleReason, "",
+                "no workload has used its standing nodes since " + FormatTime(*idle.since) +
+                    ": the nodes are removed until the next window");
           }
           next(OkStatus());
         });
@@ -252,8 +252,9 @@ kube::Step PrewarmReconciler::NodeStep(const std::string& node, const std::strin
           const ErrorCode code = written.error().code;
           if (code == ErrorCode::kNotFound) return next(OkStatus());
           if (code == ErrorCode::kForbidden) {
-            Tell(policy, "prewarmed nodes are not kept: " + written.error().message +
-                             "; manifests/components/reuse has the right");
+            Tell(policy,
+                 "prewarmed nodes are not kept: " + written.error().message +
+                     "; `kubectl apply -f manifests/components/reuse/role.yaml` grants the right");
           }
           next(Annotate(written.error(), "keeping node " + node));
         });

@@ -66,27 +66,28 @@ Status SpendKeeper::Forbidden(Kept& kept, const std::string& queue, const Error&
   kept.forbidden = true;
   kept.dirty = false;
   kept.metered = false;
-  LogWarning("the spend memory is not kept", {{"queue", queue}, {"error", error.message}});
+  LogWarning("the record of spending is not saved", {{"queue", queue}, {"error", error.message}});
   return OkStatus();
 }
 
 void SpendKeeper::Load(const std::string& queue, Done done) {
-  client_.Get(kMemoryMap, {namespace_name_, SpendConfigMapName(queue)},
-              [weak = std::weak_ptr(self_), queue,
-               done = std::move(done)](const Result<kube::JsonPtr>& answer) {
-                const auto self = weak.lock();
-                if (self == nullptr) return;
-                Kept& kept = (*self)->kept_[queue];
-                if (answer) {
-                  (*self)->Take(queue, **answer);
-                } else if (answer.error().code == ErrorCode::kForbidden) {
-                  (void)(*self)->Forbidden(kept, queue, answer.error());
-                } else if (answer.error().code != ErrorCode::kNotFound) {
-                  return done(Annotate(answer.error(), "reading the spend memory of " + queue));
-                }
-                kept.loaded = true;
-                done(OkStatus());
-              });
+  client_.Get(
+      kMemoryMap, {namespace_name_, SpendConfigMapName(queue)},
+      [weak = std::weak_ptr(self_), queue,
+       done = std::move(done)](const Result<kube::JsonPtr>& answer) {
+        const auto self = weak.lock();
+        if (self == nullptr) return;
+        Kept& kept = (*self)->kept_[queue];
+        if (answer) {
+          (*self)->Take(queue, **answer);
+        } else if (answer.error().code == ErrorCode::kForbidden) {
+          (void)(*self)->Forbidden(kept, queue, answer.error());
+        } else if (answer.error().code != ErrorCode::kNotFound) {
+          return done(Annotate(answer.error(), "reading the record of spending of " + queue));
+        }
+        kept.loaded = true;
+        done(OkStatus());
+      });
 }
 
 void SpendKeeper::Take(const std::string& queue, const Json& object) {
@@ -98,7 +99,7 @@ void SpendKeeper::Take(const std::string& queue, const Json& object) {
   if (text.empty()) return;
   const auto spend = api::DecodeSpend(text);
   if (!spend) {  // written by hand, or cut: begin anew, and write over it
-    LogWarning("the spend memory cannot be read and begins anew",
+    LogWarning("the record of spending cannot be read; counting starts from zero",
                {{"queue", queue}, {"error", spend.error().message}});
     return;
   }
@@ -110,7 +111,7 @@ void SpendKeeper::TakeMeters(const std::string& queue, const Json& object) {
   if (text.empty()) return;
   const auto meters = api::DecodeMeters(text);
   if (meters) return memory_.meters().Merge(queue, *meters);
-  LogWarning("the meters of nodes cannot be read and begin anew",
+  LogWarning("the meters of nodes cannot be read; measuring starts from zero",
              {{"queue", queue}, {"error", meters.error().message}});
 }
 
@@ -152,7 +153,7 @@ Status SpendKeeper::Written(const std::string& queue, const Result<kube::JsonPtr
   // The next attempt reads what is there, joins both, and writes.
   if (code == ErrorCode::kConflict || code == ErrorCode::kAlreadyExists) kept.loaded = false;
   if (code == ErrorCode::kNotFound) kept.resource_version.clear();
-  return Annotate(answer.error(), "writing the spend memory of " + queue);
+  return Annotate(answer.error(), "writing the record of spending of " + queue);
 }
 
 }  // namespace berth::provisioning

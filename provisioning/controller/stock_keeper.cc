@@ -53,7 +53,7 @@ void StockKeeper::Load(const std::vector<std::string>& classes, std::function<vo
                 if (answer) {
                   (*self)->Take(name, **answer);
                 } else if (answer.error().code == ErrorCode::kForbidden) {
-                  LogWarning("the stock memory is not kept",
+                  LogWarning("the stock memory is not saved",
                              {{"class", name}, {"error", answer.error().message}});
                 } else if (answer.error().code != ErrorCode::kNotFound) {
                   return done(Annotate(answer.error(), "reading the stock memory of " + name));
@@ -70,7 +70,7 @@ void StockKeeper::Take(const std::string& provisioning_class, const Json& object
   if (text.empty()) return;
   const auto stock = api::DecodeStock(text);
   if (!stock) {  // written by hand, or cut: begin anew, and write over it
-    LogWarning("the stock memory cannot be read and begins anew",
+    LogWarning("the stock memory cannot be read and starts empty",
                {{"class", provisioning_class}, {"error", stock.error().message}});
     return;
   }

@@ -61,7 +61,8 @@ bool FollowCounted(const CheckSituation& check, Move& move) {
 void FollowVetoes(const CheckSituation& check, Move& move) {
   const StepPlan& plan = *check.plan;
   const std::vector<std::string> reasons = plan.VetoReasons();
-  const std::string message = VetoMessage("No step may ask: ", plan.PassedOver(), reasons);
+  const std::string message =
+      VetoMessage("No step may request capacity: ", plan.PassedOver(), reasons);
   if (message != check.before.message) {
     for (CheckEvent& event : AdviceOnVetoes(check.input.name, reasons, check.before.message)) {
       move.Add(std::move(event));

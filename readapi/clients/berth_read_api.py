@@ -130,8 +130,8 @@ ReportLine = TypedDict("ReportLine", { "attempts": "int", "chargedHours": "dict[
     "unpriced": "int", "usedHours": "dict[str, float]", "waitedHours": "float",
     "waitedHoursByResource": "dict[str, float]", "waits": "int", "workloads": "int", })
 Room = TypedDict("Room", { "domain": "list[str]", "pods": "int", "topology": "str | None", })
-Session = TypedDict("Session", { "actions": "NotRequired[bool]", "csrf": "NotRequired[str]",
-    "openId": "NotRequired[str]", "signedIn": "bool", "user": "NotRequired[str]", })
+Session = TypedDict("Session", { "actions": "NotRequired[bool]", "cluster": "NotRequired[str]",
+    "csrf": "NotRequired[str]", "openId": "NotRequired[str]", "signedIn": "bool", "user": "NotRequired[str]", })
 SignIn = TypedDict("SignIn", { "code": "NotRequired[str]", "openId": "NotRequired[OpenIdReturn]",
     "token": "NotRequired[str]", })
 Spared = TypedDict("Spared", { "because": "str", "workload": "str", })

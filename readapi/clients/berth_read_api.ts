@@ -471,6 +471,7 @@ export interface Room {
 }
 export interface Session {
   actions?: boolean;
+  cluster?: string;
   csrf?: string;
   openId?: string;
   signedIn: boolean;

@@ -23,7 +23,7 @@ inline constexpr Duration kOpenIdFlowLife = std::chrono::minutes(10);
 struct OpenIdFlow {
   std::string state;         // in the address of the provider, and in its answer
   std::string nonce;         // a claim of the ID token
-  std::string verifier;      // of PKCE; only the program sends it
+  std::string verifier;      // the secret of PKCE; only the program sends it
   std::string redirect_uri;  // the page's own address, to which the provider sends the browser
   WallTime until{};
 };

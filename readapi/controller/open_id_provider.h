@@ -74,7 +74,7 @@ class OpenIdProvider : public std::enable_shared_from_this<OpenIdProvider> {
   SteadyTime known_until_{};
   std::vector<WithEndpoints> waiting_;  // for the discovery under way
   std::shared_ptr<net::HttpClient> issuer_client_;
-  std::string token_origin_;                       // of token_client_
+  std::string token_origin_;                       // origin of token_client_
   std::shared_ptr<net::HttpClient> token_client_;  // null: none was needed
 };
 

@@ -7,6 +7,7 @@
 
 #include "api/codec/json_write.h"
 #include "net/io_pool.h"
+#include "readapi/controller/open_id_provider.h"
 #include "readapi/controller/read_route.h"
 #include "readapi/controller/sight_reviews.h"
 #include "readapi/controller/sign_in.h"
@@ -46,14 +47,16 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
          std::shared_ptr<OpenIdProvider> open_id)
       : source(std::move(the_source)),
         gate(the_gate),
-        sign_in(std::make_shared<SignIn>(clock, the_options.random, the_gate,
-                                         SignIn::Options{.actions = the_options.actions,
-                                                         .folder = std::move(folder),
-                                                         .proxy = the_options.proxy,
-                                                         .open_id = std::move(open_id)})),
+        sign_in(std::make_shared<SignIn>(
+            clock, the_options.random, the_gate,
+            SignIn::Options{.actions = the_options.access.actions,
+                            .cluster_name = the_options.access.cluster_name,
+                            .folder = std::move(folder),
+                            .proxy = the_options.access.proxy,
+                            .open_id = std::move(open_id)})),
         files(the_options.page),
         max_under_way(the_options.max_requests_under_way),
-        has_actions(the_options.actions),
+        has_actions(the_options.access.actions),
         index(IndexDocument(the_options.version)),
         document(OpenApiDocument(the_options.version)),
         streams(*source.strand, clock, source.model->feed(), the_options.streams) {}
@@ -303,20 +306,20 @@ Result<std::unique_ptr<ReadServer>> ReadServer::Start(net::IoPool& pool, const C
   server.address = options.address;
   server.port = options.port;
   server.tls = options.tls;
-  server.client_ca_pem = options.proxy.client_ca_pem;
+  server.client_ca_pem = options.access.proxy.client_ca_pem;
   server.max_connections = options.max_connections;
   server.max_body_bytes = kMaxSignInBytes;
   server.max_header_bytes = 32 * 1024;
   std::optional<SessionFolder> folder;
-  if (!options.session_folder.empty()) {
-    BERTH_TRY(folder, SessionFolder::Open(options.session_folder));
+  if (!options.access.session_folder.empty()) {
+    BERTH_TRY(folder, SessionFolder::Open(options.access.session_folder));
   }
   std::shared_ptr<OpenIdProvider> open_id;
-  if (!options.open_id.issuer.empty()) {
-    BERTH_TRY(open_id, OpenIdProvider::Create(pool, clock, options.open_id));
+  if (!options.access.open_id.issuer.empty()) {
+    BERTH_TRY(open_id, OpenIdProvider::Create(pool, clock, options.access.open_id));
   }
-  auto shared = std::make_shared<Shared>(clock, options, std::move(source), gate,
-                                         std::move(folder), std::move(open_id));
+  auto shared = std::make_shared<Shared>(clock, options, std::move(source), gate, std::move(folder),
+                                         std::move(open_id));
   std::unique_ptr<ReadServer> made(new ReadServer(shared));
   BERTH_TRY(made->server_, net::HttpServer::Start(pool, std::move(server),
                                                   [shared](const net::Request& request,

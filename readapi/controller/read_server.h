@@ -38,12 +38,11 @@
 #include "base/clock.h"
 #include "base/executor.h"
 #include "base/result.h"
-#include "kube/runtime/front_proxy.h"
 #include "kube/runtime/metrics_server.h"
 #include "net/server.h"
 #include "readapi/caller.h"
 #include "readapi/controller/event_streams.h"
-#include "readapi/controller/open_id_provider.h"
+#include "readapi/controller/page_access.h"
 #include "readapi/controller/page_files.h"
 #include "readapi/controller/page_sessions.h"
 #include "readapi/model.h"
@@ -84,14 +83,11 @@ struct ReadServerOptions {
   std::size_t max_connections = 1024;
   std::size_t max_requests_under_way = 64;  // without streams
   std::string version;                      // the program's version
-  bool actions = false;                     // POST /api/v1/actions writes
   EventStreams::Options streams = {};
   std::vector<PageFile> page = {};  // the texts outlive the server
   // Gives as many bytes as it is asked for, of a source for secrets; not null. Any thread.
   PageSessions::RandomBytes random;
-  std::string session_folder = {};   // for the page (session_folder.h); empty: memory alone
-  kube::FrontProxyTrust proxy = {};  // the proxy whose headers name users (sign_in.h)
-  OpenIdOptions open_id = {};        // the provider at which readers sign in; no issuer: none
+  PageAccess access = {};
 };
 
 class ReadServer {

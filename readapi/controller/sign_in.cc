@@ -89,7 +89,7 @@ Result<SignInSecret> SecretOf(const net::Request& request) {
 
 // The page's own address, to which a provider sends the browser; nullopt: the header Host is none.
 std::optional<std::string> RedirectUriOf(const net::Request& request) {
-  constexpr std::size_t kLongestHost = 261;  // of a name and a port
+  constexpr std::size_t kLongestHost = 261;  // a name and a port
   const std::string host(request.headers.Find("Host"));
   const bool is_host =
       !host.empty() && host.size() <= kLongestHost &&
@@ -146,6 +146,7 @@ SignIn::SignIn(const Clock& clock, PageSessions::RandomBytes random, kube::Acces
       sessions_(clock, std::move(random), {}, std::move(options.folder)),
       gate_(std::move(gate)),
       has_actions_(options.actions),
+      cluster_name_(std::move(options.cluster_name)),
       proxy_(std::move(options.proxy)),
       open_id_(std::move(options.open_id)),
       flow_key_(open_id_ == nullptr ? "" : random_(kFlowKeyBytes)) {}
@@ -157,6 +158,7 @@ std::string SignIn::SessionText(const std::optional<PageSession>& session) const
     answer["csrf"] = session->csrf;
     answer["actions"] = has_actions_;
   }
+  if (!cluster_name_.empty()) answer["cluster"] = cluster_name_;
   if (open_id_ != nullptr) answer["openId"] = open_id_->host();
   return TextOf(answer);
 }

@@ -51,6 +51,7 @@ class SignIn : public std::enable_shared_from_this<SignIn> {
  public:
   struct Options {
     bool actions = false;                     // writes are served
+    std::string cluster_name;                 // empty: it has none
     std::optional<SessionFolder> folder;      // see PageSessions
     kube::FrontProxyTrust proxy;              // without an authority: headers name no user
     std::shared_ptr<OpenIdProvider> open_id;  // null: nobody signs in so
@@ -85,6 +86,7 @@ class SignIn : public std::enable_shared_from_this<SignIn> {
   PageSessions sessions_;
   const kube::AccessGate gate_;
   const bool has_actions_;
+  const std::string cluster_name_;
   const kube::FrontProxyTrust proxy_;
   const std::shared_ptr<OpenIdProvider> open_id_;
   const std::string flow_key_;  // seals flows; a restart of the program ends them

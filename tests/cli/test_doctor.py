@@ -104,7 +104,7 @@ ROWS = [
     ("Berth runs twice", "/apis/apps/v1/namespaces/other/deployments", [deployment(MANAGER, "other", ["controller"])],
      "warning", f"deployment other/{MANAGER}", "second installation"),
     ("nobody has led", LEASES, [], "problem", f"lease kueue-system/{LEASE}", "is missing"),
-    ("nobody leads", LEASES, [lease(minutes=5)], "problem", f"lease kueue-system/{LEASE}", "berth-0 renewed it 5m"),
+    ("nobody leads", LEASES, [lease(minutes=5)], "problem", f"lease kueue-system/{LEASE}", "berth-0 renewed the lease 5m"),
     ("a clock is ahead", LEASES, [lease(minutes=-5)], "warning", f"lease kueue-system/{LEASE}", "in the future"),
     ("the webhooks are missing", HOOKS + "mutatingwebhookconfigurations", [], "problem",
      "mutatingwebhookconfiguration kueue-mutating-webhook-configuration", "not suspended"),
@@ -123,7 +123,7 @@ ROWS = [
     ("a check is inactive", KUEUE + "admissionchecks", [inactive(named("capacity"), "BadParametersRef", "no config")],
      "problem", "admissioncheck capacity", "no config"),
     ("no ProvisioningRequests", KUEUE + "provisioningrequestconfigs", [named("dws", spec={
-        "provisioningClassName": "queued-provisioning.gke.io"})], "problem", "provisioningrequestconfig dws", "no ProvisioningRequests"),
+        "provisioningClassName": "queued-provisioning.gke.io"})], "problem", "provisioningrequestconfig dws", "does not have the kind ProvisioningRequest"),
     ("a flavor without nodes", "/api/v1/nodes", [{"metadata": {"name": "n", "labels": {}}, "status": {}}],
      "warning", "resourceflavor plain", "no node has pool=plain"),
     ("more quota than nodes", KUEUE + "clusterqueues", [queue("team", "3"), queue("other", "2")],

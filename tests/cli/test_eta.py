@@ -74,8 +74,7 @@ class EtaTest(unittest.TestCase):
         other = json.loads(json.dumps(objects[-1]))
         other["spec"]["priority"] = 3
         snapshots.write(self.file, objects + [other])
-        self.assertIn("Workload default/job-small: the object stands twice in the files, with different contents: leave out the "
-                      "older list", self.eta("--all", code=1))
+        self.assertIn("Workload default/job-small: the object is twice in the files, with different contents: leave out the older list", self.eta("--all", code=1))
 
     def test_the_time_of_the_files(self):
         def at(*words):
@@ -240,7 +239,7 @@ class EtaTest(unittest.TestCase):
         late = json.loads(self.eta("--all", "-o", "json", "--scores", scores))
         self.assertEqual(late["scores"], {"starts": 40, "withinP50": 0.0, "withinP90": 0.0, "corrects": True})
         self.assertGreater(late["jobs"][0]["startSeconds"]["p50"], 361 + 300)
-        self.assertIn("of 40 forecasts that came true 0 of 100 were within p50", self.eta("--all", "--scores", scores))
+        self.assertIn("of the forecasts of 40 started jobs, 0 of 100 were within p50", self.eta("--all", "--scores", scores))
         with open(scores, "a", encoding="utf-8") as file:
             file.write("nonsense\n")
         self.assertIn("line 44 is no forecast", self.eta("--all", "--scores", scores, code=1))
@@ -264,7 +263,7 @@ class EtaTest(unittest.TestCase):
         # The first forecast of the wait counts.
         self.assertEqual(judged({**last, "first": {"at": early, "p10": early, "p50": late, "p90": late}}),
                          {"starts": 1, "withinP50": 1, "withinP90": 1})
-        self.assertIn("of the controller's first forecasts for 1 started job 100 of 100 were within p50, 100 of 100 within p90",
+        self.assertIn("of the controller's first forecasts for 1 started job, 100 of 100 were within p50, 100 of 100 within p90",
                       self.eta("--all"))
         # A forecast of the next wait is not of this start.
         self.assertIsNone(judged({**last, "at": late, "p10": late, "p50": late}))

@@ -90,7 +90,7 @@ class KindsCheckTest(unittest.TestCase):
         for sample, of in ((f"  sample: {sweep(False, {})}\n", ""), ("", sweep(False, {}))):
             code, text = self.check(bad + sample, of)
             self.assertNotEqual(code, 0, text)
-            self.assertIn("does not play through: sample: the pod sets change with the hold", text)
+            self.assertIn("does not play through: sample: the pod sets of the held and of the running object differ", text)
 
     def test_what_does_not_fit_is_named(self):
         kind = documented_kind()
@@ -100,7 +100,7 @@ class KindsCheckTest(unittest.TestCase):
                 (kind, sweep(True, {}, kind="Other"), "expected an object of science.example/v1 Sweep"),
                 (kind.replace("self.spec.parallelTrials", "self.spec."), sweep(True, {}), "podSets[0].count"),
                 (kind.replace("  active:", "  aktive:"), sweep(True, {}), "aktive"),
-                (sweep(True, {}), sweep(True, {}), "no description among the files")):
+                (sweep(True, {}), sweep(True, {}), "no JobKind among the files")):
             with self.subTest(part=part):
                 code, text = self.check(description, sample)
                 self.assertNotEqual(code, 0, text)

@@ -237,7 +237,7 @@ class LintTest(ScratchTest):
         self.assertNotIn("ClusterQueue team is not among", text)
         twice = self.write("twice/a.yaml", QUEUES.replace("nobody", "team"))
         again = self.write("twice/b.yaml", QUEUES.partition("---")[0])
-        self.assertIn("error: ResourceFlavor t4: the object stands twice", self.lint(twice, again, code=1))
+        self.assertIn("error: ResourceFlavor t4: the object is defined twice", self.lint(twice, again, code=1))
 
     def test_flavors_and_nodes(self):
         queues = self.write("queues.yaml", QUEUES.replace("nobody", "team").replace(
@@ -297,7 +297,7 @@ class LintTest(ScratchTest):
         for mark, rule in (("no-class", "unknown-priority"), ("no-runtime", "unknown-runtime"), ("wrong", "not-readable"),
                            ("again", "object-twice"), ("repeated", "key-twice")):
             self.assertRegex(text, rf"{jobs}:{marked(UNREADABLE, mark)}: error: .* \[{rule}\]\n")
-        self.assertIn("more/queues.yaml:3: error: ResourceFlavor t4: the object stands twice", text)
+        self.assertIn("more/queues.yaml:3: error: ResourceFlavor t4: the object is defined twice", text)
         self.assertIn("broken.yaml:2: error: yaml: line 2", text)
         self.assertIn("Job gen-*2: spec.parallelism: ", text)
 
@@ -330,7 +330,7 @@ class LintTest(ScratchTest):
         self.write("all/queues.yaml", CLEAN)
         self.write("all/jobs/large.yaml", JOB)
         folder = os.path.join(self.folder, "all")
-        self.assertIn(f"note: {folder}/jobs is passed over: -R reads", self.lint(folder))
+        self.assertIn(f"note: {folder}/jobs is skipped: -R reads", self.lint(folder))
         self.assertIn("[never-admitted]", self.lint("-R", folder, code=1))
 
 

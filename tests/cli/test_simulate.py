@@ -207,7 +207,7 @@ class SimulateTest(ScratchTest):
 
     def test_seeds_need_a_generator(self):
         day = self.write("day.csv", DAY)
-        self.assertIn("is recorded", self.complaint("-f", TEAMS, "--workload", day, "--seeds", "3"))
+        self.assertIn("is a recorded workload", self.complaint("-f", TEAMS, "--workload", day, "--seeds", "3"))
 
     def test_progress_on_a_terminal(self):
         day = self.write("day.csv", DAY)
@@ -374,7 +374,7 @@ class SimulateTest(ScratchTest):
             started = [each["nodes"] for each in map(json.loads, file) if each["event"] == "started"]
         self.assertEqual(started, [["n1"], ["n2"], ["n1"]])
         twice = self.write("twice.json", json.dumps({"kind": "List", "items": [node, node]}))
-        self.assertIn(f"--pools: {twice}:1: Node n1: the object stands twice",
+        self.assertIn(f"--pools: {twice}:1: Node n1: the object is defined twice",
                       self.complaint("-f", queues, "--pools", twice, "--workload", "-", given="submit,run\n"))
 
     def test_events_tell_who_preempted(self):
@@ -394,7 +394,7 @@ class SimulateTest(ScratchTest):
         pools = os.path.join(folder, "nodepools.yaml")
         files = ("-f", os.path.join(folder, "queues.yaml"), "-f", pools)
         notes = json.loads(self.answer(*files, "--workload", "-", "-o", "json", given="submit,cpu,run\n0,1,1\n"))["leftOut"]
-        for note in ("3 NodePools of the manifests: give them to --pools, or play --full",
+        for note in ("3 NodePools of the manifests: give them to --pools, or use --full",
                      "1 ProvisioningRequestConfig of the manifests: only --full plays it"):
             self.assertIn(note, notes)
         notes = json.loads(self.answer(*files, "--pools", pools, "--workload", "-", "-o", "json",
@@ -444,7 +444,7 @@ class SimulateTest(ScratchTest):
                 (queues, "submit,queue,run\n0,other,1\n", '-: line 2: queue "other" is no LocalQueue of the manifests'),
                 (queues, "; x\n1 2\n", "-: line 2, column 4: the row has 2 fields, expected 18"),
                 (bare, "submit,run\n", "the manifests have no LocalQueue"),
-                (twice, "submit,run\n", f"{twice}:2: ResourceFlavor default: the object stands twice"),
+                (twice, "submit,run\n", f"{twice}:2: ResourceFlavor default: the object is defined twice"),
                 (wrong, "submit,run\n", f"{wrong}:{line}: ClusterQueue team: spec.resourceGroups[0].flavors[0].resources[0]"),
                 (self.folder + "/none.yaml", "submit,run\n", "cannot read " + self.folder + "/none.yaml")):
             with self.subTest(words=words):

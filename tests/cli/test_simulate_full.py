@@ -198,7 +198,7 @@ class FullTest(ScratchTest):
     def test_refusals(self):
         jobs = self.write("jobs.csv", "submit,gpu,run\n0,1,1\n")
         wrong = self.write("wrong.yaml", QUEUE.replace("nominalQuota: 2", "nominalQuota: -2"))
-        for words, what in ((("-f", wrong, "--spread"), "--spread: with --full"),
+        for words, what in ((("-f", wrong, "--spread"), "--spread: not with --full"),
                             (("-f", wrong), "ClusterQueue team: ")):
             done = subprocess.run([os.environ["BERTH"], "simulate", "--full", "--workload", jobs, *words], capture_output=True,
                                   text=True, timeout=60, check=False)

@@ -159,8 +159,7 @@ class TenantTest(unittest.TestCase):
         queue = api.objects[KUEUE + "/clusterqueues"]["shared"]
         queue["spec"]["cohortName"] = "lab"
         asked = "/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/shared/pendingworkloads"
-        not_told = ("places by priority and time, as the scheduler does not tell its order (visibility API) of "
-                    "ClusterQueues: shared\n")
+        not_told = ("places are by priority and time, since the visibility API gives no order of ClusterQueues: shared\n")
         for words in ((), ("list", "-A"), ("why", "job/train")):
             self.assertIn(not_told, self.berth(api, *(words or ("status",))), words)
         for position, team in enumerate(("team-b", "team-a")):
@@ -170,10 +169,10 @@ class TenantTest(unittest.TestCase):
         self.assertEqual(self.places(api), {"team-a": 2, "team-b": 1})
         story = self.berth(api, "why", "job/train")
         self.assertIn("stands before it: team-b/train", story)
-        self.assertNotIn("a place is kept", story)
+        self.assertNotIn("keeps a place", story)
         api.objects[asked]["team-a"]["metadata"]["annotations"] = {
             "berth.dev/place-kept-from": "2026-01-05T14:20:00Z", "berth.dev/place-kept-after": "259200s"}
-        self.assertIn("a place is kept for it from 2026-01-05T14:20:00Z: it has waited longer than 3d",
+        self.assertIn("the queue keeps a place for it at 2026-01-05T14:20:00Z: it has waited longer than 3d",
                       self.berth(api, "why", "job/train"))
         self.assertNotIn(not_told, self.berth(api, "status"))
         rows = [line.split()[0] for line in self.berth(api, "list", "-A").splitlines() if "train" in line]

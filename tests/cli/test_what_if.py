@@ -81,7 +81,7 @@ class WhatIfTest(unittest.TestCase):
     def test_kinds_that_no_forecast_knows_are_named(self):
         topology = {"apiVersion": snapshots.VERSION, "kind": "Topology", "metadata": {"name": "racks"},
                     "spec": {"levels": [{"nodeLabel": "rack"}]}}
-        self.assertIn("the files change no part of the forecast; left out: Topology racks", self.what_if(
+        self.assertIn("the forecast uses no object of the files; left out: Topology racks", self.what_if(
             "-f", self.write("topology.json", topology), code=1))
         queue = next(each for each in snapshots.objects() if each["kind"] == "ClusterQueue")
         self.assertIn("left out: Topology racks of -f", self.what_if("-f", self.write("both.json", queue, topology)))
@@ -137,7 +137,7 @@ class WhatIfTest(unittest.TestCase):
     def test_a_stopped_queue(self):
         effects, view = self.effects("--stop-queue", "team", code=3)
         self.assertEqual(effects["train-101"], "impossible")
-        self.assertEqual(view["changes"], ["ClusterQueue team: stopped, what runs goes on"])
+        self.assertEqual(view["changes"], ["ClusterQueue team: stopped; running workloads continue"])
         self.assertEqual(self.effects("--stop-queue", "main", code=3)[0], effects)
 
     def test_a_node_that_goes(self):

@@ -75,7 +75,7 @@ TEST(GeneratorFileTest, WrongFieldIsRefusedWithLineAndColumn) {
            {"kind: JobGenerator\nsources:\n- run: {uniform: {from: 9, to: 3}}\n",
             "\"to\" is below \"from\""},
            {"kind: JobGenerator\nsources:\n- run: 1\n  conut: 3\n",
-            "line 4, column 3: sources: \"conut\" is no field"},
+            "line 4, column 3: sources: \"conut\" is not a field"},
            {"kind: JobGenerator\nsources:\n- run: 1\n  failing: 2\n",
             "line 4, column 12: failing: expected a number from 0 to 1"},
            {"kind: JobGenerator\nsources:\n- run: 1\n  count: 0\n",
@@ -86,7 +86,7 @@ TEST(GeneratorFileTest, WrongFieldIsRefusedWithLineAndColumn) {
             "max: expected \"min\" or more"},
            {"kind: JobGenerator\nsources:\n- run: 1\n  count: 2\n  stages: "
             "[{}]\n",
-            "a source with stages has neither"},
+            "not allowed in a source with stages"},
            {"kind: JobGenerator\nsources: [\n", "line 3"},
        }) {
     const auto read = ReadGenerator(row.text);

@@ -183,9 +183,9 @@ class ChartTest(unittest.TestCase):
     def test_the_page(self):
         viz = render("enableKueueViz: true\nkueueViz: {backend: {ingress: {enabled: true}}}")
         self.assertEqual(viz, render("page: {enabled: true}"))
-        objects = render("page: {enabled: true, actions: true}\nnetworkPolicy: {enabled: true}")
+        objects = render("page: {enabled: true, actions: true, clusterName: east}\nnetworkPolicy: {enabled: true}")
         container = objects[DEPLOYMENT]["spec"]["template"]["spec"]["containers"][0]
-        self.assertIn("--read-api-actions", container["args"])
+        self.assertLess({"--read-api-actions", "--cluster-name=east"}, set(container["args"]))
         self.assertIn("--ledger=/var/lib/berth/ledger.db", container["args"])
         policy = objects[("NetworkPolicy", "kueue-controller-manager")]
         self.assertEqual({port["port"] for port in policy["spec"]["ingress"][0]["ports"]},

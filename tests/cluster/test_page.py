@@ -121,6 +121,10 @@ class PageTest(ClusterTest):
         self.a_session_outlives_the_controller(token)
         self.the_proxy_names_the_reader()
 
+    def test_samples_of_an_ingress_are_accepted(self):
+        done = self.plane.kubectl("apply", "--dry-run=server", "-f", os.path.join(ROOT, "manifests", "samples", "page-ingress"))
+        self.assertEqual(done.stdout.count("created (server dry run)"), 2, done.stdout)
+
     def a_session_outlives_the_controller(self, token):
         status, answer, headers = self.ask("session", "POST", {"token": token})
         self.assertEqual(status, 200, answer)

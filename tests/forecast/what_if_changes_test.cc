@@ -65,10 +65,10 @@ TEST(WhatIfChangesTest, ChangeLeavesTheGivenViewAlone) {
   const WhatIfInput input{.options = options, .default_namespace = "default"};
   const auto changed = ChangeView(view, input);
   ASSERT_TRUE(changed) << changed.error().message;
-  EXPECT_EQ(changed->changes,
-            (std::vector<std::string>{"ClusterQueue team: cpu in " + flavor + " 4 → 8",
-                                      "LocalQueue default/main: stopped, what runs goes on",
-                                      "default/first: priority 0 → 7"}));
+  EXPECT_EQ(changed->changes, (std::vector<std::string>{
+                                  "ClusterQueue team: cpu in " + flavor + " 4 → 8",
+                                  "LocalQueue default/main: stopped; running workloads continue",
+                                  "default/first: priority 0 → 7"}));
   EXPECT_NE(In(changed->view).queues, before.queues);
   EXPECT_NE(In(changed->view).stopped, before.stopped);
   EXPECT_NE(In(changed->view).workloads, before.workloads);
@@ -108,18 +108,17 @@ TEST(WhatIfChangesTest, KindsThatChangeNoForecastAreNamed) {
   const WhatIfInput alone{.options = options, .changed = {topology, pool}, .default_namespace = ""};
   const auto refused = ChangeView(SmallView(), alone);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(
-      refused.error().message,
-      "-f: the files change no part of the forecast; left out: Topology racks of -f: no part of "
-      "the forecast");
+  EXPECT_EQ(refused.error().message,
+            "-f: the forecast uses no object of the files; left out: Topology racks of -f: the "
+            "forecast does not use it");
   const Json space = ObjectOf("v1", "Namespace", "other");
   const WhatIfInput beside{.options = options, .changed = {topology, space, pool}};
   const auto changed = ChangeView(SmallView(), beside);
   ASSERT_TRUE(changed) << changed.error().message;
   EXPECT_EQ(changed->changes, (std::vector<std::string>{"new Namespace other"}));
   EXPECT_EQ(changed->notes,
-            (std::vector<std::string>{"Topology racks of -f: no part of the forecast",
-                                      "NodePool t4 of -f: no part of the forecast"}));
+            (std::vector<std::string>{"Topology racks of -f: the forecast does not use it",
+                                      "NodePool t4 of -f: the forecast does not use it"}));
   // Where pods are placed on nodes, these count.
   view::ClusterView view = SmallView();
   view.topology_nodes.emplace_back().meta.name = "n1";

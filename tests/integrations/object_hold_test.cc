@@ -177,7 +177,8 @@ TEST(HeldByReplicasTest, DescriptionMustHaveExactlyOneHold) {
   EXPECT_EQ(problem(R"({"podSets": [{"template": "spec.template"}]})"),
             "suspend: the path of the field that holds a job is missing");
   EXPECT_EQ(problem(R"({"suspend": "spec.paused"})"),
-            "podSets[0].replicas: `suspend`, or the pods, hold a job already");
+            "podSets[0].replicas: not allowed: `suspend`, or the scheduling gates of the pods, "
+            "hold the job already");
   EXPECT_THAT(problem(R"({"podSets": [{"template": "spec.a", "replicas": "spec.n"},
                                       {"template": "spec.b", "name": "'b'"}]})"),
               HasSubstr("podSets[1].replicas: is missing"));

@@ -36,10 +36,11 @@ TEST(CallerActionTest, ActionIsOnePatchOfOneObject) {
   };
   const ActionRow rows[] = {
       {R"({"action":"stop","clusterQueue":"team"})", "clusterqueues/team",
-       R"({"spec":{"stopPolicy":"Hold"}})", "ClusterQueue team: stopped, what runs goes on"},
+       R"({"spec":{"stopPolicy":"Hold"}})",
+       "ClusterQueue team: stopped; running workloads continue"},
       {R"({"action":"stop","localQueue":"a/q","drain":true})", "namespaces/a/localqueues/q",
        R"({"spec":{"stopPolicy":"HoldAndDrain"}})",
-       "LocalQueue a/q: stopped, what runs is stopped, too"},
+       "LocalQueue a/q: stopped; running workloads are evicted"},
       {R"({"action":"resume","clusterQueue":"team"})", "clusterqueues/team",
        R"({"spec":{"stopPolicy":"None"}})", "ClusterQueue team: resumed"},
       {R"({"action":"priority","workload":"a/job-x","priority":-5})",

@@ -141,7 +141,7 @@ TEST_F(DataDirectoryTest, FoldersWithOtherFilesAreRefusedUnchanged) {
   fs::create_directory(data_);
   fs::permissions(data_, fs::perms(0755));
   Write(data_ + "/thesis.tex");
-  EXPECT_NE(RefusalOf().find("holds other things"), std::string::npos) << RefusalOf();
+  EXPECT_NE(RefusalOf().find("holds other files"), std::string::npos) << RefusalOf();
   EXPECT_EQ(ModeOf(data_), 0755U);
   EXPECT_EQ(ModeOf(data_ + "/thesis.tex"), 0644U);
 }

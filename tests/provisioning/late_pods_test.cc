@@ -172,7 +172,8 @@ TEST_F(LatePodsTest, LostNodeRetriesTheCheckAtOnce) {
   Settle();
   EXPECT_EQ(world_.check().state, CheckState::kRetry);
   EXPECT_EQ(world_.check().requeue_after_seconds, 0);
-  EXPECT_THAT(world_.check().message, HasSubstr("1 node that pods need went or failed: gone"));
+  EXPECT_THAT(world_.check().message,
+              HasSubstr("1 node that pods need were removed or failed: gone"));
   EXPECT_EQ(world_.memory.at("dws-prov").outcomes.back().reason, kLostNodesReason);
 }
 
@@ -234,7 +235,7 @@ TEST_F(LatePodsTest, LongListsOfNodesAreCut) {
   for (const char* name : {"a", "b", "c", "d", "e"}) AddPod(name, std::string("node-") + name);
   const Loss loss = LossOf(crowd_.See(), {.request = kRequest}, world_.now);
   EXPECT_EQ(loss.message,
-            "5 nodes that pods need went or failed: node-a, node-b, node-c and 2 more");
+            "5 nodes that pods need were removed or failed: node-a, node-b, node-c and 2 more");
 }
 
 }  // namespace

@@ -246,10 +246,9 @@ TEST(NodeSupplyTest, BudgetThatKeepsEmptyNodesIsTheCauseOfAReachedLimit) {
   world.pools[0].budgets = {{.nodes = "0"}};
   const WaitCause cause = CauseOfWait(world.pod, world.Supply(), WallTime{});
   EXPECT_EQ(cause.reason, kNodesKeptReason);
-  EXPECT_EQ(
-      cause.message,
-      "NodePool g4 has reached its limit: cpu 4 of 4; its disruption budget (0 nodes) lets no "
-      "empty node go");
+  EXPECT_EQ(cause.message,
+            "NodePool g4 has reached its limit: cpu 4 of 4; its disruption budget (0 nodes) allows "
+            "no removal of empty nodes");
   world.pools[0].budgets = {{.nodes = "0", .causes = {"Underutilized"}}};
   EXPECT_EQ(CauseOfWait(world.pod, world.Supply(), WallTime{}).reason, kPoolLimitReason);
 }

@@ -205,7 +205,8 @@ TEST(BudgetTest, AJobAboveTheBudgetWaitsUntilTheBudgetIsRaised) {
   EXPECT_THAT(world.requests, IsEmpty());
   EXPECT_EQ(world.check().state, api::CheckState::kPending);
   EXPECT_EQ(world.check().message,
-            "No step may ask: step dws (BudgetExceeded): would cost 14 USD (4 nodes at 3.5 USD an "
+            "No step may request capacity: step dws (BudgetExceeded): would cost 14 USD (4 nodes "
+            "at 3.5 USD an "
             "hour for 3600 s), the budget is 10. What helps (an administrator): raise "
             "perWorkloadUSD or perLocalQueueUSDPerDay of the budget, or make the job smaller");
   world.policy->max_cost = *api::Quantity::Parse("14");

@@ -109,7 +109,8 @@ TEST_F(DayBudgetTest, TheThirdRequestWaitsForTheNextDay) {
   EXPECT_EQ(worlds_[2].check().state, CheckState::kPending);
   EXPECT_EQ(
       worlds_[2].check().message,
-      "No step may ask: step only (BudgetExceeded): would cost 4 USD (1 node at 4 USD an hour "
+      "No step may request capacity: step only (BudgetExceeded): would cost 4 USD (1 node at 4 USD "
+      "an hour "
       "for 3600 s), queue default/team has 8 of 10 USD of the day in use, the next day begins "
       "at 2023-11-15T00:00:00Z. What helps (an administrator): raise perWorkloadUSD or "
       "perLocalQueueUSDPerDay of the budget, or make the job smaller");

@@ -311,8 +311,9 @@ TEST(SharedStockTest, RestOfAllStepsReleasesTheQuota) {
   second.Settle();
   EXPECT_EQ(second.check().state, api::CheckState::kRetry);
   EXPECT_EQ(second.check().requeue_after_seconds, 15 * kMinute + 1);
-  EXPECT_THAT(second.check().message,
-              HasSubstr("No step may ask: step spot (OutOfStockRecently): rests until"));
+  EXPECT_THAT(
+      second.check().message,
+      HasSubstr("No step may request capacity: step spot (OutOfStockRecently): rests until"));
 }
 
 TEST(SharedStockTest, APolicyMayIgnoreTheStock) {

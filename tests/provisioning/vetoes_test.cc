@@ -76,7 +76,8 @@ TEST(VetoTest, WorkloadThatNoPoolCanHoldIsRejectedAtOnce) {
   world.Settle();
   EXPECT_EQ(world.check().state, api::CheckState::kRejected);
   EXPECT_EQ(world.check().message,
-            "No step may ask: step spot (NeverFits): needs 5 nodes, pool spot-pool has at most 4; "
+            "No step may request capacity: step spot (NeverFits): needs 5 nodes, pool spot-pool "
+            "has at most 4; "
             "step demand (NeverFits): needs 5 nodes, pool demand-pool has at most 3. What helps "
             "(the user): ask for fewer or smaller pods; an admin may enlarge the pool, also in the "
             "policy");
@@ -140,7 +141,8 @@ TEST(VetoTest, WorkloadVetoedOnlyByPricesStaysPending) {
   world.Settle();
   EXPECT_EQ(world.check().state, api::CheckState::kPending);
   EXPECT_EQ(world.check().message,
-            "No step may ask: step spot (PriceLimitExceeded): a node costs 3.5 USD an hour, the "
+            "No step may request capacity: step spot (PriceLimitExceeded): a node costs 3.5 USD an "
+            "hour, the "
             "limit is 1; step demand (PriceLimitExceeded): a node costs 1.5 USD an hour, the limit "
             "is 1. What helps (an administrator): raise maxPricePerHour of the policy or of its "
             "step, or correct the price");

@@ -160,7 +160,8 @@ TEST(ZonesTest, PodsAndFlavorsRestrictTheZones) {
   other.Settle();
   EXPECT_THAT(other.requests, IsEmpty());
   EXPECT_EQ(other.check().message,
-            "No step may ask: step gpu (ZoneExcluded): asks in a, b, c, but the pods or their "
+            "No step may request capacity: step gpu (ZoneExcluded): asks in a, b, c, but the pods "
+            "or their "
             "flavor are bound to zone z. What helps (an administrator): correct zones of the "
             "policy's step, or the zone of the flavor or of the pods");
   EXPECT_EQ(other.check().state, api::CheckState::kPending) << "an edit of the policy mends it";

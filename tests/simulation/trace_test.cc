@@ -111,8 +111,8 @@ TEST(CsvTest, NamesLineAndColumnOfAFault) {
       {"", "line 1, column 1: no header: expected a line such as submit,queue,pods,cpu,run"},
       {"submit,cpu\n", "line 1, column 1: the header has no column run"},
       {"run\n", "line 1, column 1: the header has no column submit"},
-      {"submit,run,RUN\n", "line 1, column 12: run stands twice"},
-      {"submit,run,gpu,nvidia.com/gpu\n", "line 1, column 16: nvidia.com/gpu stands twice"},
+      {"submit,run,RUN\n", "line 1, column 12: run is there twice"},
+      {"submit,run,gpu,nvidia.com/gpu\n", "line 1, column 16: nvidia.com/gpu is there twice"},
       {"submit,run,qeue\n",
        "line 1, column 12: \"qeue\" is no column: expected submit, run, queue, priority, class, "
        "pods, user, walltime, status, cpu, memory, gpu or a resource such as "
@@ -123,7 +123,7 @@ TEST(CsvTest, NamesLineAndColumnOfAFault) {
        "line 2, column 1: submit: \"-1\" is no number of seconds and no time such as "
        "2026-01-31T08:00:00Z"},
       {"submit,run\n0,1\n2026-01-31T08:00:00Z,1\n",
-       "line 3, column 1: submit: seconds and times in one file"},
+       "line 3, column 1: submit: seconds and times are mixed in one file"},
       {"submit,run\n0,soon\n",
        "line 2, column 3: run: \"soon\" is no number of seconds and no duration such as 1h30m, "
        "1d or 01:30:00"},

@@ -69,7 +69,7 @@ TEST(CapacityScreen, RequestNamesNoWorkloadOfAnotherNamespace) {
 
 TEST(CapacityScreen, DistinguishesMissingStockMemoryFromHiddenStockMemory) {
   ClusterView view = DwsView();
-  EXPECT_THAT(RenderCapacity(view, {}), HasSubstr("it needs a ProvisioningPolicy"));
+  EXPECT_THAT(RenderCapacity(view, {}), HasSubstr("only a ProvisioningPolicy fills it"));
   view.hidden = {"configmaps"};
   const std::string screen = RenderCapacity(view, {});
   EXPECT_THAT(screen, HasSubstr("hidden (no right to list them): configmaps"));
@@ -180,7 +180,7 @@ TEST(WhyWithAPolicy, ReportsAttemptsOfStepsAndWhoCanAct) {
         "2026-11-20T07:12:00Z step spot: WaitLimitReached (timeout), nobody needs to act: nothing "
         "to do: the next step is tried",
         "flavors that are passed over: spot",
-        "nodes that came for requests that lost a race: about 10m of a node, 0.6 USD",
+        "surplus nodes, of requests that lost a race: about 10m of a node, 0.6 USD",
         "the cloud takes the capacity back at 2026-11-20T09:00:00Z"}) {
     EXPECT_THAT(step->lines, Contains(line));
   }
@@ -195,14 +195,16 @@ TEST(WhyWithAPolicy, ReportsStepsThatMayNotRequestCapacity) {
   ClusterView view = DwsView();
   view.provisioning_requests.clear();
   view.workloads.front().status.admission_checks.front().message =
-      "No step may ask: step spot (OutOfStockRecently): rests until 2026-11-20T08:42:00Z after 1 "
+      "No step may request capacity: step spot (OutOfStockRecently): rests until "
+      "2026-11-20T08:42:00Z after 1 "
       "failure, the last ResourcePoolExhausted";
   const auto story = TellStory(view, "default", "job/h100-train", {});
   ASSERT_TRUE(story.has_value());
-  EXPECT_THAT(CapacityStep(*story)->lines, Contains(StartsWith("No step may ask: step spot")));
+  EXPECT_THAT(CapacityStep(*story)->lines,
+              Contains(StartsWith("No step may request capacity: step spot")));
   EXPECT_THAT(CapacityStep(*story)->lines,
               Contains("OutOfStockRecently (stockout), nobody needs to act: nothing to do: the "
-                       "step is asked for again when its rest ends"));
+                       "step requests capacity again when its rest ends"));
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST_F(DeadlineTest, LineShowsHowADeadlineEnded) {
   End(api::kSucceeded, 30min);
   EXPECT_EQ(Line(), ": the job ended 30m after it");
   End("Failed", 2h);
-  EXPECT_EQ(Line(), ": not kept: the job failed");
+  EXPECT_EQ(Line(), ": missed: the job failed");
 }
 
 TEST_F(DeadlineTest, JobWithoutAValidDeadlineHasNoLine) {

@@ -237,7 +237,7 @@ std::vector<RefusedRow> RefusedForOthers() {
          view.cluster_queues[0].spec.queueing_strategy = api::QueueingStrategy::kStrictFifo;
          view.workloads.push_back(MakeWorkload("default", "first", "team-queue", 90));
        },
-       {"default/first were admitted or withdrawn, which stands before it"}},
+       {"default/first, which is ahead of it, were admitted or withdrawn"}},
       {"deactivated",
        [](ClusterView& view) { view.workloads[0].spec.active = false; },
        {"spec.active of its Workload were true again"}}};

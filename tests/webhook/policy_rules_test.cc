@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
          "t4",
          {"a", "d"},
          "spec.steps[1].zones[1]: Invalid value: \"d\": no zone of node pool t4-pool of flavor t4: "
-         "name one of a, b, or create the machines of the zone first"},
+         "name one of a, b, or add the zone to the node pools first"},
         {"OfAPoolThatIsNotThere", "gone", {"d"}, ""},
         {"OfAFlavorThatIsNotThere", "later", {"z"}, ""},
         {"OfTheFlavor", "fixed", {"c"}, ""},
@@ -63,13 +63,13 @@ INSTANTIATE_TEST_SUITE_P(
          "fixed",
          {"a"},
          "spec.steps[1].zones[0]: Invalid value: \"a\": no zone of flavor fixed: name one of c, or "
-         "create the machines of the zone first"},
+         "add the zone to the node pools first"},
         {"OfAnyPool", "any", {"d", "a"}, ""},
         {"OfNoPool",
          "",
          {"z"},
          "spec.steps[1].zones[0]: Invalid value: \"z\": no zone of a node pool: name one of a, b, "
-         "d, or create the machines of the zone first"},
+         "d, or add the zone to the node pools first"},
     }),
     [](const auto& row) { return row.param.name; });
 

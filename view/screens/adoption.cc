@@ -98,13 +98,14 @@ void CheckAdmissionCheck(const Json& check, AdoptionReport& report) {
   if (row != nullptr && row->adoption == checks::Adoption::kTakenOver) {
     ++report.taken_over["AdmissionChecks"];
   } else if (const auto* missing = checks::FindMissingCheck(controller)) {
-    report.findings.push_back({AdoptionGrade::kMissing, NameOf("admissioncheck", check),
-                               std::string("of ") + missing->feature +
-                                   ", which Berth does not have: workloads of its queues "
-                                   "wait for it for ever"});
+    report.findings.push_back(
+        {AdoptionGrade::kMissing, NameOf("admissioncheck", check),
+         std::string("of ") + missing->feature +
+             ", which Berth does not have: workloads of its queues wait for it forever"});
   } else {
-    report.findings.push_back({AdoptionGrade::kStays, NameOf("admissioncheck", check),
-                               "of the controller " + controller + ", which goes on deciding it"});
+    report.findings.push_back(
+        {AdoptionGrade::kStays, NameOf("admissioncheck", check),
+         "of the controller " + controller + ", which continues to decide it"});
   }
 }
 

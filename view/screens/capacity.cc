@@ -230,7 +230,7 @@ std::string RenderCapacity(const ClusterView& view, const TextStyle& style) {
                        RenderPools(view, style) + RenderKarpenterPools(view, style) +
                        RenderMeasured(view, style) + RenderStock(view, style);
   if (view.stock.empty() && IsKnown(view, "configmaps")) {
-    screen += "\nnothing is remembered of the stock: it needs a ProvisioningPolicy\n";
+    screen += "\nthe stock memory is empty: only a ProvisioningPolicy fills it\n";
   }
   const std::vector<std::string> not_seen = NotSeen(view);
   if (!not_seen.empty()) screen += "\n" + Join(not_seen, "\n") + "\n";

@@ -62,7 +62,7 @@ std::string UsedLine(const std::string& name, const api::ProvisioningMemory::Ste
 }
 
 std::string WasteLine(const api::ProvisioningMemory::RaceWaste& waste) {
-  std::string line = "nodes that came for requests that lost a race: about " +
+  std::string line = "surplus nodes, of requests that lost a race: about " +
                      HumanDuration(std::chrono::seconds(waste.node_seconds)) + " of a node";
   if (waste.nano_dollars > 0) line += ", " + provisioning::Dollars(waste.nano_dollars) + " USD";
   return line;

@@ -69,8 +69,8 @@ std::vector<std::string> NotSeen(const ClusterView& view) {
   }
   if (!view.queues_without_turns.empty()) {
     lines.push_back(
-        "places by priority and time, as the scheduler does not tell its order "
-        "(visibility API) of ClusterQueues: " +
+        "places are by priority and time, since the visibility API gives no order of "
+        "ClusterQueues: " +
         Join(view.queues_without_turns, ", "));
   }
   return lines;

@@ -11,7 +11,7 @@ namespace {
 // What became of the deadline of a Workload that has ended.
 std::string Outcome(const api::Condition& finished, WallTime deadline) {
   const Duration late = finished.last_transition_time - deadline;
-  if (finished.reason != api::kSucceeded) return "not kept: the job failed";
+  if (finished.reason != api::kSucceeded) return "missed: the job failed";
   return late > Duration::zero() ? "the job ended " + HumanDuration(late) + " after it" : "kept";
 }
 

@@ -141,7 +141,7 @@ void Doctor::CheckDefinitions() {
       return TextAt(version, "/name") == "v1beta2" && version.value("served", false);
     });
     if (!serves) {
-      Problem(object, "does not serve v1beta2: it is that of an older Kueue",
+      Problem(object, "does not serve v1beta2: the definition is of an older Kueue",
               "kubectl apply --server-side --force-conflicts -k manifests/crds");
     } else if (!HasTrueCondition(*crd, "Established")) {
       Problem(object, "is not established", "kubectl describe " + object);
@@ -191,7 +191,7 @@ void Doctor::CheckManager(const Json& deployment) {
 void Doctor::CheckLease() {
   const std::string object = "lease " + in_.namespace_name + "/" + kLease;
   if (!in_.lease) {
-    return Problem(object, "is missing: no controller has ever led",
+    return Problem(object, "is missing: no controller has been the leader yet",
                    std::string(kApply) + ", or look at the controller's log");
   }
   const auto renewed = ParseTime(TextAt(*in_.lease, "/spec/renewTime"));
@@ -204,7 +204,8 @@ void Doctor::CheckLease() {
             "set the clocks of this machine and of the controller's node by NTP");
   } else if (*renewed + lasts < in_.now) {
     Problem(object,
-            "nobody leads: " + holder + " renewed it " + HumanDuration(in_.now - *renewed) + " ago",
+            "no controller leads: " + holder + " renewed the lease " +
+                HumanDuration(in_.now - *renewed) + " ago",
             InNamespace() + " logs deployment/" + kManager);
   }
 }
@@ -316,7 +317,8 @@ void Doctor::CheckProvisioning() {
     const std::string object = "provisioningrequestconfig " + ObjectName(each);
     const std::string name = TextAt(each, "/spec/provisioningClassName");
     if (lacks_kind) {
-      Problem(object, "the cluster has no ProvisioningRequests: no request can be made",
+      Problem(object,
+              "the cluster does not have the kind ProvisioningRequest: no request can be made",
               "install the CRD of your cluster-autoscaler; on GKE it is there from 1.28 on");
     } else if (std::find(kClasses.begin(), kClasses.end(), name) == kClasses.end()) {
       Warning(object, "no known autoscaler answers the class \"" + name + "\"",

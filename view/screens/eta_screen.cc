@@ -60,17 +60,17 @@ std::string BasisOf(const EtaView& view) {
 
 std::string HitsOf(const EtaView& view) {
   if (!view.hits) return "";
-  if (view.hits->starts == 0) return "of the forecasts that were told none has come true yet\n";
+  if (view.hits->starts == 0) return "none of the jobs with a forecast has started yet\n";
   return fmt::format(
-      "of {} forecasts that came true {} of 100 were within p50, {} of 100 within p90{}\n",
+      "of the forecasts of {} started jobs, {} of 100 were within p50, {} of 100 within p90{}\n",
       view.hits->starts, Percent(view.hits->within_p50), Percent(view.hits->within_p90),
-      view.hits->corrects ? "; these correct the new ones" : "");
+      view.hits->corrects ? "; new forecasts are corrected by these" : "");
 }
 
 std::string ControllerHitsOf(const EtaView& view) {
   if (view.controller.starts == 0) return "";
   return fmt::format(
-      "of the controller's first forecasts for {} started {} {} of 100 were within p50, {} of 100 "
+      "of the controller's first forecasts for {} started {}, {} of 100 were within p50, {} of 100 "
       "within p90\n",
       view.controller.starts, view.controller.starts == 1 ? "job" : "jobs",
       Percent(view.controller.within_p50), Percent(view.controller.within_p90));

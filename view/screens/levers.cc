@@ -236,7 +236,7 @@ std::vector<std::string> Levers(const ClusterView& view, const api::Workload& wo
     }
   }
   if (const api::Workload* head = StrictHead(view, workload)) {
-    levers.push_back(DisplayName(*head) + " were admitted or withdrawn, which stands before it");
+    levers.push_back(DisplayName(*head) + ", which is ahead of it, were admitted or withdrawn");
   }
   return levers;
 }

@@ -343,7 +343,7 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
   Reason reason{.kind = KindOf(reserved->reason), .summary = Lower(reserved->message)};
   ReadExplanation(workload, reason);
   if (reserved->message == admission::kBypassedMessage) {
-    reason.summary = "behind a workload of the same request";
+    reason.summary = "waits behind a workload with equal requests";
   } else if (reason.kind == "quota" && !reason.tried.empty()) {
     std::vector<std::string> parts;
     for (const TriedFlavor& tried : reason.tried) parts.push_back(Briefly(tried, style));

@@ -17,8 +17,8 @@ std::string Change(const char* what, double before, double after) {
 
 std::string ProposalText(const TuneView& view) {
   if (!view.proposed) {
-    return "Nothing is proposed: no policy shortens the mean wait by a twentieth without longer\n"
-           "waits of one job in a hundred, more lost work or unfinished jobs.\n";
+    return "Nothing is proposed: no policy shortens the mean wait by 5 % without longer\n"
+           "waits of 1 % of the jobs, more lost work or unfinished jobs.\n";
   }
   const PolicyTrial& proposed = view.trials[*view.proposed];
   const Figures& before = view.trials[0].figures;

@@ -129,11 +129,12 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
   AddHistory(workload, reason, step);
   const std::string queue = ClusterQueueOf(view, workload);
   if (StrictHead(view, workload) != nullptr) {
-    step.lines.push_back("ClusterQueue " + queue + " is StrictFIFO: nobody goes before its first");
+    step.lines.push_back("ClusterQueue " + queue +
+                         " is StrictFIFO: no workload passes its first one");
   }
   if (const auto place = view.kept_places.find(workload.meta.key());
       place != view.kept_places.end()) {
-    step.lines.push_back("a place is kept for it from " + FormatTime(place->second.from) +
+    step.lines.push_back("the queue keeps a place for it at " + FormatTime(place->second.from) +
                          ": it has waited longer than " + HumanDuration(place->second.after) +
                          ", and no other workload may start that would delay it");
   }

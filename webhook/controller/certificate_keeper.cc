@@ -34,7 +34,7 @@ struct CertificateKeeper::State : std::enable_shared_from_this<State> {
 
   void Take(Result<ServingCertificate> now) {
     if (!now) {
-      LogWarning("the webhook certificate cannot be looked after",
+      LogWarning("the webhook certificate cannot be checked and renewed",
                  {{"error", now.error().message}});
       return LookAfter(options.look_again);
     }

@@ -157,7 +157,7 @@ struct KindWebhooks::State : std::enable_shared_from_this<State> {
     const bool declared = !kinds().empty();
     const std::string trouble = done ? "" : done.error().message;
     if (declared && !trouble.empty() && trouble != last_trouble) {
-      LogWarning("declared kinds are not reviewed", {{"error", trouble}});
+      LogWarning("the webhooks do not review the declared kinds", {{"error", trouble}});
     }
     last_trouble = trouble;
     if (declared || !done) LookLater();

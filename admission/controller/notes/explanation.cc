@@ -132,20 +132,20 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
     case SparedCandidate::Cause::kFairShare: return "fair sharing protects it";
     case SparedCandidate::Cause::kNotNeeded: return "its quota is not needed";
     case SparedCandidate::Cause::kPreemptedIt:
-      return "it took this workload's place, or was stopped for this one in vain: this one does "
-             "not preempt in return, nor twice";
+      return "it preempted this workload, or was preempted for this workload without success: this "
+             "workload preempts it neither in return nor twice";
     case SparedCandidate::Cause::kHasJustBegun:
       return "it has not run for the time that its queue demands (berth.dev/preempt-min-run, "
              "berth.dev/reclaim-min-run)";
     case SparedCandidate::Cause::kWithinTimeSlice:
       return "its time slice is not over (berth.dev/time-slice)";
     case SparedCandidate::Cause::kPutOff:
-      return "its preemption would lose more work than this workload is expected to do; it is put "
-             "off until " +
+      return "its preemption would lose more work than this workload is expected to do; the "
+             "preemption is delayed until " +
              FormatTime(decision.remark_at) + " at most";
     case SparedCandidate::Cause::kForeignOwner:
-      return "Berth does not manage the kind of its owner: nothing would stop it. If another "
-             "controller does, name the kind in integrations.externalFrameworks";
+      return "Berth does not manage the kind of its owner, and cannot stop it. If another "
+             "controller can, name the kind in integrations.externalFrameworks";
     case SparedCandidate::Cause::kPolicy: break;
   }
   const api::QueuePreemption& preemption = state.queue(decision.cluster_queue).spec.preemption;

@@ -105,10 +105,9 @@ TEST(FlavorAssignmentTest, FlavorsThatAPolicyHasUsedUpAreSkipped) {
       {"spot", "plain", ""},
       {"other", "spot", ""},
       {"plain,spot", "",
-       "couldn't assign flavors to pod set main: flavor plain was tried in vain by the "
-       "provisioning "
-       "policy of the workload, flavor spot was tried in vain by the provisioning policy of the "
-       "workload"},
+       "couldn't assign flavors to pod set main: flavor plain was tried without success by the "
+       "provisioning policy of the workload, flavor spot was tried without success by the "
+       "provisioning policy of the workload"},
   };
   for (const AvoidanceRow& row : rows) {
     SCOPED_TRACE(row.avoided);

@@ -117,7 +117,7 @@ TEST(GpuSharingTest, APodGetsNoMoreSharesThanItsFlavorGives) {
   world.Apply(MakeJob("more", "a", 1, {{kShares, 2}}));
   EXPECT_EQ(world.Cycle(), "more NoCandidates");
   EXPECT_THAT(world.MessageOf("more"),
-              HasSubstr("a pod asks for 2 nvidia.com/gpu, shares of a GPU of which flavor t4 gives "
+              HasSubstr("a pod asks for 2 nvidia.com/gpu, shares of a GPU, but flavor t4 gives "
                         "a pod at most 1"));
   world.Apply(SharedFlavor("t4", "nvidia.com/gpu=3"));  // the flavor's limit goes
   world.WakeUp();

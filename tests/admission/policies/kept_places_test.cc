@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "admission/pending_order.h"
@@ -68,8 +69,9 @@ TEST_F(KeptPlacesTest, AdmitsAWorkloadThatEndsBeforeThePlace) {
 TEST_F(KeptPlacesTest, SkipsAWorkloadThatWouldDelayThePlace) {
   Begin(4, kAfterAnHour);
   EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Skipped");
-  EXPECT_EQ(world_->MessageOf("slow").substr(0, 58),
-            "Workload fits, but would delay default/wide, whose place i");
+  EXPECT_THAT(world_->MessageOf("slow"),
+              testing::StartsWith("Workload fits, but would delay default/wide, for which the queue "
+                                  "keeps a place at "));
   EXPECT_EQ(world_->Of("slow").held_for->meta.name, "wide");
 }
 

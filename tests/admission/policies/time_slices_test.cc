@@ -148,7 +148,7 @@ TEST_F(TimeSlicesTest, FairSharingKeepsTimeSlices) {
 
 TEST_F(TimeSlicesTest, SliceDoublesAfterExpiries) {
   struct Row {
-    const char* every;  // of "a"
+    const char* every;  // checkpoints of "a"
     int expired;
     minutes slice;
   };

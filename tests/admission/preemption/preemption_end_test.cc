@@ -69,8 +69,8 @@ TEST(PreemptionEnd, MessageNamesThePreemptorThatHoldsTheQuota) {
   world.Apply(MakeJob("q", "b", 2, {{"gpu", 1}}));
   EXPECT_EQ(world.Cycle(), "p Preempting, q Skipped") << "v has not stopped, and 2 are free";
   EXPECT_EQ(world.MessageOf("q"),
-            "Workload no longer fits after processing another workload: the quota is held for "
-            "default/p, which has preempted for it");
+            "Workload no longer fits after processing another workload: the quota is kept for "
+            "default/p, which has preempted workloads to get it");
   EXPECT_EQ(PendingReason(world.Of("q")), api::kWaitingForQuota);
   world.ReleaseEvicted();
   EXPECT_EQ(world.Cycle(), "p Admitted, q Skipped");

@@ -354,7 +354,7 @@ TEST_F(UserKindsTest, SampleOfADescriptionIsChecked) {
        "spec.sample: a start does not reach the template of the pod set a: each pod set needs a "
        "template of its own"},
       {"/podSets/0/count", "self.spec.paused ? 1 : 2",
-       "spec.sample: the pod sets change with the hold"},
+       "spec.sample: the pod sets of the held and of the running object differ"},
   };
   for (const SampleRow& row : rows) {
     SCOPED_TRACE(row.place);
@@ -449,7 +449,7 @@ TEST_F(UserKindsTest, FieldsOfBuiltInKindsAreRefused) {
               HasSubstr("podSets[0].hook: hooks belong to built-in kinds"));
   for (const char* field : {"specOnly", "dropPrefix"}) {
     EXPECT_THAT(ParseDeclaredKind({{"podSets", {{{field, "x"}}}}}).error().message,
-                HasSubstr(std::string("podSets[0].") + field + ": belongs to built-in kinds"));
+                HasSubstr(std::string("podSets[0].") + field + ": is allowed for built-in kinds"));
   }
   Json object = Kind();
   object["apiVersion"] = "integrations.berth.dev/v1alpha1";

@@ -162,7 +162,8 @@ TEST_F(ProvisioningControllersTest, MetricsShowTheOldestRequestAndCountStepsPass
   const std::string path = kWorkloads + std::string("/wl");
   Json workload = Get(path);
   workload["status"]["admissionChecks"][0]["message"] =
-      "No step may ask: step a (NeverFits): x; step b (NeverFits): y; step c (BudgetExceeded): z";
+      "No step may request capacity: step a (NeverFits): x; step b (NeverFits): y; step c "
+      "(BudgetExceeded): z";
   api_.Put(kWorkloads, workload);
   Settle();
   EXPECT_THAT(metrics_.Text(),

@@ -36,7 +36,7 @@ class OpenIdSignInTest : public ::testing::Test {
   void TearDown() override { sign_in_.reset(); }
 
   void Begin(const std::optional<OpenIdOptions>& provider) {
-    SignIn::Options options;
+    SignIn::Options options{.cluster_name = "east"};
     if (provider) options.open_id = *OpenIdProvider::Create(pool_, clock_, *provider);
     sign_in_ = std::make_shared<SignIn>(
         clock_,
@@ -103,6 +103,7 @@ TEST_F(OpenIdSignInTest, BrowserThatComesBackIsSignedIn) {
   ASSERT_EQ(answer.status, 200) << answer.body;
   const Json session = Json::parse(answer.body);
   EXPECT_EQ(session["user"], "ada");
+  EXPECT_EQ(session["cluster"], "east");
   EXPECT_EQ(session["openId"], played_.issuer().substr(8));
   const std::string cookie(answer.headers.Find("Set-Cookie"));
   EXPECT_THAT(cookie, HasSubstr("; HttpOnly; SameSite=Strict;"));

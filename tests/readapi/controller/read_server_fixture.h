@@ -40,10 +40,10 @@ class ReadServerTest : public ::testing::Test {
         {.tls =
              std::make_shared<const net::TlsIdentity>(*net::IssueCertificate(authority_, request)),
          .version = "9.9.9",
-         .actions = actions_,
          .streams = {.tick = std::chrono::milliseconds(1)},
          .page = {{"/", "text/html; charset=utf-8", "the page", "", {"/workloads"}}},
-         .random = [](std::size_t count) { return std::string(count, 'r'); }},
+         .random = [](std::size_t count) { return std::string(count, 'r'); },
+         .access = {.actions = actions_}},
         {.strand = strand_.get(),
          .model = &model_,
          .is_ready = [this] { return ready_; },
