@@ -69,9 +69,10 @@ TEST_F(KeptPlacesTest, AdmitsAWorkloadThatEndsBeforeThePlace) {
 TEST_F(KeptPlacesTest, SkipsAWorkloadThatWouldDelayThePlace) {
   Begin(4, kAfterAnHour);
   EXPECT_EQ(Try(Job("slow", "q", 1, hours(20))), "slow Skipped");
-  EXPECT_THAT(world_->MessageOf("slow"),
-              testing::StartsWith("Workload fits, but would delay default/wide, for which the queue "
-                                  "keeps a place at "));
+  EXPECT_THAT(
+      world_->MessageOf("slow"),
+      testing::StartsWith("Workload fits, but would delay default/wide, for which the queue "
+                          "keeps a place at "));
   EXPECT_EQ(world_->Of("slow").held_for->meta.name, "wide");
 }
 
