@@ -154,7 +154,7 @@ void OpenIdProvider::Redeem(const OpenIdFlow& flow, const std::string& code, Don
   });
 }
 
-void OpenIdProvider::Discover(WithEndpoints then) {
+void OpenIdProvider::Discover(const WithEndpoints& then) {
   std::optional<Result<Endpoints>> known;
   bool begins = false;
   {
@@ -165,7 +165,7 @@ void OpenIdProvider::Discover(WithEndpoints then) {
       known = Error{ErrorCode::kTooManyRequests, "too many sign-ins wait for the OpenID provider"};
     } else {
       begins = waiting_.empty();
-      waiting_.push_back(std::move(then));
+      waiting_.push_back(then);
     }
   }
   if (known) return then(*known);

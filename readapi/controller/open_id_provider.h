@@ -58,7 +58,7 @@ class OpenIdProvider : public std::enable_shared_from_this<OpenIdProvider> {
   // A client of one origin of the provider.
   Result<std::shared_ptr<net::HttpClient>> MakeClient(const std::string& origin) const;
   Result<std::shared_ptr<net::HttpClient>> ClientFor(const std::string& origin);
-  void Discover(WithEndpoints then);
+  void Discover(const WithEndpoints& then);
   void TakeDiscovery(const Result<net::Response>& response);
   Result<Endpoints> EndpointsIn(const Result<net::Response>& response) const;
   void SendCode(const Endpoints& endpoints, const OpenIdFlow& flow, const std::string& code,
