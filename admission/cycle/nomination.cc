@@ -188,6 +188,7 @@ std::vector<const Reservation*> Nomination::NotToBeTaken(
     if (victim.evicted) continue;
     const bool other_queue = victim.cluster_queue != entry.input.head.cluster_queue;
     const bool in_return = !(entitled && other_queue) &&
+                           target.reason != PreemptionReason::kTimeSliceExpired &&
                            std::binary_search(above.begin(), above.end(), victim.workload);
     if (in_return || context_.history.InVain(entry.decision.workload, victim.workload)) {
       spared.push_back(&victim);

@@ -40,6 +40,7 @@ void VictimRules::Set(ClusterQueueId queue, const api::QueuePolicy& policy) {
                   policy.reclaim_min_run.value_or(Duration::zero()),
                   policy.time_slice.value_or(Duration::zero()),
                   policy.least_checkpoint.value_or(Duration::zero())};
+  if (rule.time_slice == Duration::zero()) waiting_.erase(queue);
   if (rule == Rule{}) {
     rules_.erase(queue);
   } else {
@@ -94,7 +95,36 @@ bool VictimRules::HasUsedItsSlice(const Reservation& victim) {
   const WallTime end = SliceEnd(victim);
   if (end <= now_) return true;
   LookAt(victim.cluster_queue, end);
+  search_.first_end = std::min(search_.first_end.value_or(end), end);
   return false;
+}
+
+void VictimRules::BeginSearch(const queue::WorkloadInfo& preemptor, ClusterQueueId queue) {
+  search_ = {.preemptor = &preemptor, .queue = queue};
+  if (!HasTimeSlices(queue)) return;
+  const api::Condition* preempted =
+      api::FindCondition(preemptor.object->status.conditions, api::kPreempted);
+  if (preempted != nullptr && preempted->status == api::ConditionStatus::kTrue &&
+      preempted->reason == api::kTimeSliceExpired) {
+    const WallTime turn = preemptor.queued_at + Of(queue).time_slice;
+    if (turn > now_) return LookAt(queue, turn);
+  }
+  const auto first = waiting_.find(queue);
+  const bool is_behind = first != waiting_.end() && first->second.until > now_ &&
+                         first->second.priority == preemptor.priority &&
+                         first->second.queued_at < preemptor.queued_at;
+  search_.may_take_turn = !is_behind;
+}
+
+void VictimRules::EndSearch(bool found) {
+  if (!search_.may_take_turn) return;
+  const queue::WorkloadInfo& preemptor = *search_.preemptor;
+  if (!found && search_.first_end) {
+    waiting_[search_.queue] = {preemptor.priority, preemptor.queued_at, *search_.first_end};
+  } else if (const auto own = waiting_.find(search_.queue);
+             own != waiting_.end() && own->second.queued_at == preemptor.queued_at) {
+    waiting_.erase(own);
+  }
 }
 
 void VictimRules::NoteAdmission(const Reservation& reservation) {

@@ -15,10 +15,12 @@
 // The first two are rules of the preemptor's queue, the others of the victim's. The time slice
 // alone makes victims of workloads that Kueue's rules spare.
 //
-// A workload whose slice has expired waits as if it had just been created (queue/ordering.h). Its
-// slice is twice as long after each expiry, or after each eighth one if its checkpoints are at most
-// half a slice apart. So every workload ends at last, even if what it says of its checkpoints is
-// false.
+// A workload whose slice has expired waits as if it had just been created (queue/ordering.h), and
+// takes no other's turn before it has waited for a slice. Where a workload waits for more slices to
+// expire, no equal behind it takes a turn. The slice that expired first is taken first. A
+// workload's slice is twice as long after each expiry, or after each eighth one if its checkpoints
+// are at most half a slice apart. So every workload ends at last, even if what it says of its
+// checkpoints is false.
 //
 // The work that a victim loses is the time since its admission, or at most the time between two
 // checkpoints (api/checkpoint.h), times its size: its usage of a contested flavor-resource as a
@@ -65,12 +67,19 @@ class VictimRules {
   bool HasJustBegun(const Reservation& victim, ClusterQueueId preemptor);
   // Whether workloads of the queue are preempted for equals.
   bool HasTimeSlices(ClusterQueueId queue) const;
+  // Call at the begin and the end of a search for victims of the preemptor.
+  void BeginSearch(const queue::WorkloadInfo& preemptor, ClusterQueueId queue);
+  void EndSearch(bool found);
+  // Whether the preemptor of the search may take the turn of an equal whose slice has expired.
+  bool MayTakeTurn() const { return search_.may_take_turn; }
   // Whether the victim may be preempted for an equal: its slice has expired, or it is being stopped
   // already. If not, the workloads of its queue are tried again when the slice expires.
   bool HasUsedItsSlice(const Reservation& victim);
   // Call when a workload is admitted: the workloads of its queue are tried again when its slice
   // expires.
   void NoteAdmission(const Reservation& reservation);
+  // When the slice of an admitted workload expires. Precondition: its queue has time slices.
+  WallTime SliceEnd(const Reservation& reservation) const;
   // The work that the victim loses, in seconds of the preemptor's size.
   double WorkLost(const Reservation& victim, const PreemptorNeed& need) const;
   // The instant until which a preemption that loses so much work waits; nullopt: it need not. The
@@ -93,11 +102,23 @@ class VictimRules {
   };
   const Rule& Of(ClusterQueueId queue) const;
   void LookAt(ClusterQueueId queue, WallTime at);
-  // When the slice of an admitted workload expires. Precondition: its queue has time slices.
-  WallTime SliceEnd(const Reservation& reservation) const;
+  // A workload that found too few expired slices. It is tried again at `until`.
+  struct Waiting {
+    std::int64_t priority = 0;
+    WallTime queued_at{};
+    WallTime until{};
+  };
+  struct Search {
+    const queue::WorkloadInfo* preemptor = nullptr;
+    ClusterQueueId queue = -1;
+    bool may_take_turn = false;
+    std::optional<WallTime> first_end;  // the first end of a slice that protects an equal
+  };
 
   std::map<ClusterQueueId, Rule> rules_;
   std::map<ClusterQueueId, WallTime> looks_;  // the next instant of each queue for TakeDue
+  std::map<ClusterQueueId, Waiting> waiting_;
+  Search search_;
   WallTime now_{};
 };
 

@@ -82,7 +82,7 @@ ClassicalPreemption::Stream* ClassicalPreemption::StreamOfCohort() {
   const QuotaTree& tree = state_.tree();
   const NodeId cohort = tree.parent(candidates_.queue().node);
   if (candidates_.queue().spec.preemption.reclaim_within_cohort != api::PreemptionPolicy::kAny ||
-      candidates_.by_usage() || candidates_.depends_on_time() ||
+      candidates_.by_turn() || candidates_.depends_on_time() ||
       tree.parent(cohort) != kNoQuotaNode ||
       state_.reservations().foreign_owner_count() > 0) {  // each head notes spared ones
     return nullptr;
@@ -153,13 +153,13 @@ void ClassicalPreemption::Collect(Order order) {
   }
   CollectOthers();
   const bool by_work = order == Order::kLeastWorkFirst;
-  if (!candidates_.by_usage() && !by_work) return;
+  if (!candidates_.by_turn() && !by_work) return;
   const auto reservation_of = [](const Candidate& c) -> const Reservation& {
     return *c.reservation;
   };
   for (Stream* stream : {&hierarchical_, &by_priority_, &own_}) {
     while (!stream->open.empty()) CandidateAt(*stream, stream->merged.size());
-    candidates_.OrderByUsage(stream->merged, reservation_of);
+    candidates_.OrderByTurn(stream->merged, reservation_of);
     if (by_work) candidates_.OrderByWork(stream->merged, reservation_of);
   }
 }

@@ -37,13 +37,13 @@ void FairPreemption::CollectQueue(const QueueState& queue, ClusterQueueId id,
   candidates.refused.clear();
   candidates.next = first;
   candidates.pruned = false;
-  if (!candidates_.by_usage() && !candidates_.by_work()) return;
+  if (!candidates_.by_turn() && !candidates_.by_work()) return;
   for (std::size_t i = first; i < reservations.size();
        i = candidates_.Next(reservations, i + 1, policy)) {
     candidates.left.push_back(reservations[i].reservation);
   }
   const auto reservation_of = [](const Reservation* r) -> const Reservation& { return *r; };
-  candidates_.OrderByUsage(candidates.left, reservation_of);
+  candidates_.OrderByTurn(candidates.left, reservation_of);
   if (candidates_.by_work()) candidates_.OrderByWork(candidates.left, reservation_of);
   candidates.list = nullptr;
   candidates.next = 0;

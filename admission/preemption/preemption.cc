@@ -23,6 +23,7 @@ PreemptionTargets PreemptionSearch::Find(const PreemptionRequest& request,
   const ClusterState::WhatIf what_if = state_.Begin();
   PreemptionTargets found = fair_ ? fair_->Find() : classical_.Find();
   state_.RollBack(what_if);
+  candidates_.End(!found.empty());
   return found;
 }
 

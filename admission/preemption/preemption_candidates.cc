@@ -49,13 +49,13 @@ PreemptionReason PreemptionCandidates::ReasonInQueue(const Reservation& candidat
 
 std::size_t PreemptionCandidates::Next(const std::vector<ListedReservation>& list, std::size_t from,
                                        api::PreemptionPolicy policy) const {
-  if (policy == api::PreemptionPolicy::kNever && !has_time_slices_) return list.size();
+  if (policy == api::PreemptionPolicy::kNever && !MayTakeTurn()) return list.size();
   while (from < list.size()) {
     const ListedReservation& held = list[from];
     const std::int64_t above = held.priority - request_->workload->priority;
     if (policy != api::PreemptionPolicy::kAny &&
         (above > 0 ||
-         (above == 0 && policy == api::PreemptionPolicy::kLowerPriority && !has_time_slices_))) {
+         (above == 0 && policy == api::PreemptionPolicy::kLowerPriority && !MayTakeTurn()))) {
       // Priorities rise, first among the evicted reservations, then among the others.
       if (!held.evicted) return list.size();
       while (from < list.size() && list[from].evicted) ++from;

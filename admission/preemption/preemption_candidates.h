@@ -39,7 +39,8 @@ class PreemptionCandidates {
 
   // Orders the candidates of one ClusterQueue by usage; `ledger` must outlive this object.
   void UseLedger(const UsageLedger* ledger) { ledger_ = ledger; }
-  bool by_usage() const { return ledger_ != nullptr; }
+  // Whether candidates are ordered by usage, or by the ends of their time slices.
+  bool by_turn() const { return ledger_ != nullptr || MayTakeTurn(); }
 
   // Policies of queues; must outlive this object.
   void UseRules(VictimRules* rules) { rules_ = rules; }
@@ -71,6 +72,11 @@ class PreemptionCandidates {
     queue_ = &state_.queue(request.queue);
     spared_ = spared;
     has_time_slices_ = rules_ != nullptr && rules_->HasTimeSlices(request.queue);
+    if (has_time_slices_) rules_->BeginSearch(*request.workload, request.queue);
+  }
+  // Ends the search that Begin began.
+  void End(bool found) {
+    if (has_time_slices_) rules_->EndSearch(found);
   }
   const PreemptionRequest& request() const { return *request_; }
   const QueueState& queue() const { return *queue_; }  // the queue of the request's workload
@@ -86,9 +92,10 @@ class PreemptionCandidates {
   // Index of the first candidate at or behind `from` in a queue's list; list.size() if none.
   std::size_t Next(const std::vector<ListedReservation>& list, std::size_t from,
                    api::PreemptionPolicy policy) const;
-  // Sorts `list`, which has the order of Next, by the ledger's usage.
+  // Sorts `list`, which has the order of Next, by the ledger's usage, else the equals of the
+  // request's own queue by the ends of their time slices.
   template <typename T, typename ReservationOf>
-  void OrderByUsage(std::vector<T>& list, ReservationOf reservation_of) const;
+  void OrderByTurn(std::vector<T>& list, ReservationOf reservation_of) const;
 
   // Sorts `list`, which has the order of Next, by WorkLost within each priority.
   template <typename T, typename ReservationOf>
@@ -105,6 +112,10 @@ class PreemptionCandidates {
   void SpareByPolicy(const std::vector<ListedReservation>& list, api::PreemptionPolicy policy);
 
  private:
+  // Whether the workload may take the turn of an equal of its own queue.
+  bool MayTakeTurn() const { return has_time_slices_ && rules_->MayTakeTurn(); }
+  template <typename T, typename ReservationOf>
+  void OrderBySlices(std::vector<T>& list, ReservationOf reservation_of) const;
   bool Contests(const ListedReservation& held) const;
   bool HasJustBegun(const Reservation& candidate) const;
   // `priority` is the candidate's: where the list of reservations has it, the candidate is not
@@ -118,7 +129,8 @@ class PreemptionCandidates {
   }
   bool MayPreempt(const ListedReservation& candidate, api::PreemptionPolicy policy) const {
     return PolicyAllows(candidate.priority, *candidate.reservation, policy) ||
-           (TakesTurns(*candidate.reservation) && rules_->HasUsedItsSlice(*candidate.reservation));
+           (MayTakeTurn() && TakesTurns(*candidate.reservation) &&
+            rules_->HasUsedItsSlice(*candidate.reservation));
   }
   double LocalQueueUsage(const Reservation& candidate) const;
 
@@ -135,8 +147,8 @@ class PreemptionCandidates {
 };
 
 template <typename T, typename ReservationOf>
-void PreemptionCandidates::OrderByUsage(std::vector<T>& list, ReservationOf reservation_of) const {
-  if (ledger_ == nullptr) return;
+void PreemptionCandidates::OrderByTurn(std::vector<T>& list, ReservationOf reservation_of) const {
+  if (ledger_ == nullptr) return OrderBySlices(list, reservation_of);
   std::map<ClusterQueueId, std::vector<std::size_t>> places;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const ClusterQueueId queue = reservation_of(list[i]).cluster_queue;
@@ -154,6 +166,22 @@ void PreemptionCandidates::OrderByUsage(std::vector<T>& list, ReservationOf rese
     });
     for (std::size_t i = 0; i < slots.size(); ++i) list[slots[i]] = members[i].second;
   }
+}
+
+template <typename T, typename ReservationOf>
+void PreemptionCandidates::OrderBySlices(std::vector<T>& list, ReservationOf reservation_of) const {
+  if (!MayTakeTurn()) return;
+  std::vector<std::size_t> slots;
+  std::vector<std::pair<WallTime, T>> members;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Reservation& each = reservation_of(list[i]);
+    if (each.evicted || !TakesTurns(each)) continue;
+    slots.push_back(i);
+    members.emplace_back(rules_->SliceEnd(each), list[i]);
+  }
+  std::stable_sort(members.begin(), members.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < slots.size(); ++i) list[slots[i]] = members[i].second;
 }
 
 template <typename T, typename ReservationOf>

@@ -16,7 +16,7 @@ export function arrivalOf(path: string, query: URLSearchParams, fragment: URLSea
   if (path !== SIGN_IN) return null;
   const [code, state, error] = [query.get("code"), query.get("state"), query.get("error")];
   if (code && state) return { secret: { openId: { code, state } } };
-  return error ? { refusal: `The OpenID provider answers: ${error}` } : null;
+  return error && /^[a-z_]{1,40}$/.test(error) ? { refusal: `The OpenID provider answers: ${error}` } : null;
 }
 
 // The view to show after the sign-in: a kept one, if it is a path of this page.

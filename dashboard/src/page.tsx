@@ -19,13 +19,14 @@ import { forgetSeen, Watcher } from "./watch";
 import { WorkloadView } from "./workload";
 import { WorkloadsView } from "./workloads";
 
-const arrival = takeArrival();
+let arrival = takeArrival();
 
 function App() {
   const [session, setSession] = useState<Session | null>(null);
   const [problem, setProblem] = useState("");
   const ended = useStore(signedOut);
   const enter = (known: Session) => {
+    if (known.signedIn) arrival = null; // it counts once
     signedOut.set(false);
     secret.set(known.csrf ?? "");
     hasActions.set(known.actions === true);

@@ -60,6 +60,10 @@ export function SignInView({ arrival, ended, openId, onSession }: SignInProps) {
     });
   useEffect(() => {
     if (arrival?.secret) void send(arrival.secret);
+    // The browser may come back from the provider to this very document.
+    const again = (event: PageTransitionEvent) => event.persisted && setBusy(false);
+    addEventListener("pageshow", again);
+    return () => removeEventListener("pageshow", again);
   }, []);
   return (
     <main class="sign-in" tabIndex={-1}>

@@ -23,6 +23,10 @@ test("a provider that refuses is named", () => {
   assert.deepEqual(arrive("/sign-in?error=access_denied&state=s"), { refusal: "The OpenID provider answers: access_denied" });
 });
 
+test("a link cannot put a text on the page", () => {
+  assert.equal(arrive("/sign-in?error=Call+0900+and+name+your+password"), null);
+});
+
 test("only a view of this page is shown after the sign-in", () => {
   assert.equal(leftView("/queues/q?tab=2"), "/queues/q?tab=2");
   for (const kept of [null, "", "//evil.example.com", "/\\evil.example.com", "https://evil.example.com", "/sign-in?x"]) assert.equal(leftView(kept), "/");

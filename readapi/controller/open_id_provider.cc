@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_tree.h"
+#include "base/log/log.h"
 #include "base/percent.h"
 #include "base/strings.h"
 #include "kube/client/proxy.h"
@@ -23,10 +24,12 @@ constexpr Duration kKeepEndpoints = std::chrono::hours(1);
 constexpr Duration kKeepFailure = std::chrono::seconds(5);
 constexpr std::size_t kMostWaiting = 64;
 constexpr std::size_t kMostConnections = 4;
+constexpr std::size_t kMostTokenBytes = 16 * 1024;
 constexpr std::size_t kMostAnswerBytes = 256 * 1024;
 constexpr api::JsonLimits kAnswerLimits{.max_depth = 16, .max_values = 4096};
 
 Error Unavailable(const std::string& what) {
+  LogWarning("nobody can sign in at the OpenID provider", {{"error", "the provider " + what}});
   return {ErrorCode::kUnavailable, "the OpenID provider " + what};
 }
 
@@ -103,7 +106,7 @@ Result<std::shared_ptr<OpenIdProvider>> OpenIdProvider::Create(net::IoPool& pool
   std::string host = location->origin.substr(std::string(kHttps).size());
   std::shared_ptr<OpenIdProvider> made(
       new OpenIdProvider(pool, clock, std::move(options), std::move(host)));
-  BERTH_TRY(made->issuer_client_, made->MakeClient(location->origin));
+  BERTH_TRY(made->discovery_client_, made->MakeClient(location->origin));
   return made;
 }
 
@@ -120,7 +123,6 @@ Result<std::shared_ptr<net::HttpClient>> OpenIdProvider::MakeClient(
 }
 
 Result<std::shared_ptr<net::HttpClient>> OpenIdProvider::ClientFor(const std::string& origin) {
-  if (origin == LocationOf(options_.issuer)->origin) return issuer_client_;
   const std::lock_guard lock(mutex_);
   if (token_client_ == nullptr || token_origin_ != origin) {
     BERTH_TRY(token_client_, MakeClient(origin));
@@ -172,22 +174,26 @@ void OpenIdProvider::Discover(const WithEndpoints& then) {
   if (!begins) return;
   std::string path = LocationOf(options_.issuer)->target;
   if (path.ends_with('/')) path.pop_back();
-  issuer_client_->Send(net::Request{.method = "GET", .target = path + kDiscoveryPath}, kTimeout,
-                       [weak = weak_from_this()](const Result<net::Response>& response) {
-                         if (const auto self = weak.lock()) self->TakeDiscovery(response);
-                       });
+  discovery_client_->Send(net::Request{.method = "GET", .target = path + kDiscoveryPath}, kTimeout,
+                          [weak = weak_from_this()](const Result<net::Response>& response) {
+                            if (const auto self = weak.lock()) self->TakeDiscovery(response);
+                          });
 }
 
 void OpenIdProvider::TakeDiscovery(const Result<net::Response>& response) {
   const Result<Endpoints> found = EndpointsIn(response);
   std::vector<WithEndpoints> waiting;
+  Result<Endpoints> usable = found;
   {
     const std::lock_guard lock(mutex_);
-    known_ = found;
+    // Endpoints that worked stay in use while the provider's document cannot be read.
+    const bool keeps = !found && known_ && *known_;
+    if (!keeps) known_ = found;
     known_until_ = clock_.SteadyNow() + (found ? kKeepEndpoints : kKeepFailure);
     waiting.swap(waiting_);
+    usable = *known_;
   }
-  for (const WithEndpoints& then : waiting) then(found);
+  for (const WithEndpoints& then : waiting) then(usable);
 }
 
 Result<OpenIdProvider::Endpoints> OpenIdProvider::EndpointsIn(
@@ -243,16 +249,20 @@ Result<std::string> OpenIdProvider::TokenIn(const Result<net::Response>& respons
                                             const OpenIdFlow& flow) const {
   if (!response) return Unavailable("does not answer: " + response.error().message);
   const Json answer = ObjectIn(*response);
-  if (response->status >= 500) {
-    return Unavailable("answers " + std::to_string(response->status) + " to the code");
+  if (response->status == 400 && TextAt(answer, "error") == "invalid_grant") {
+    return Error{ErrorCode::kInvalid,
+                 "the OpenID provider does not know the code, or not any more: sign in again"};
   }
   if (response->status != 200) {
-    return Error{ErrorCode::kInvalid,
-                 "the OpenID provider refuses the code" + ReasonIn(answer) + "; sign in again"};
+    return Unavailable("answers " + std::to_string(response->status) + ReasonIn(answer) +
+                       " to the request for a token");
   }
   std::string token = TextAt(answer, "id_token");
   if (token.empty()) {
     return Unavailable("sends no ID token: does the scope have \"openid\"?");
+  }
+  if (token.size() > kMostTokenBytes) {
+    return Unavailable("sends an ID token above 16 KiB: ask for fewer scopes or groups");
   }
   BERTH_CHECK_OK(CheckIdToken(token, {options_.issuer, options_.client_id, flow.nonce}));
   return token;

@@ -8,8 +8,8 @@
 // client (`kube-apiserver --oidc-issuer-url --oidc-client-id`).
 //
 // Threads: any; callbacks come on an I/O thread, or inside the call. Destroy the pool later.
-// Errors: kUnavailable: the provider does not answer, or answers nonsense; kDeadlineExceeded;
-// kTooManyRequests; kInvalid: the code is refused, or a claim is wrong.
+// Errors: kUnavailable: the provider does not answer, refuses the client, or answers nonsense, with
+// a warning in the log; kTooManyRequests; kInvalid: the code is not valid, or a claim is wrong.
 // Source: OpenID Connect Discovery 1.0 section 4, OpenID Connect Core 1.0 section 3.1, RFC 7636.
 #pragma once
 
@@ -73,7 +73,7 @@ class OpenIdProvider : public std::enable_shared_from_this<OpenIdProvider> {
   std::optional<Result<Endpoints>> known_;
   SteadyTime known_until_{};
   std::vector<WithEndpoints> waiting_;  // for the discovery under way
-  std::shared_ptr<net::HttpClient> issuer_client_;
+  std::shared_ptr<net::HttpClient> discovery_client_;
   std::string token_origin_;                       // origin of token_client_
   std::shared_ptr<net::HttpClient> token_client_;  // null: none was needed
 };

@@ -20,6 +20,7 @@ constexpr char kJsonType[] = "application/json";
 constexpr std::size_t kMaxTokenBytes = 16 * 1024;
 constexpr int kMaxDepth = 4;
 constexpr std::size_t kFlowKeyBytes = 32;
+constexpr std::size_t kMostUsedFlows = 1024;  // within the life of a flow
 constexpr char kNoProvider[] =
     "there is no OpenID provider: start with --read-api-openid-issuer, or sign in with a token";
 constexpr char kUnknownProvider[] =
@@ -281,6 +282,13 @@ void SignIn::BeginOpenId(const net::Request& request,
   });
 }
 
+// A client that is not signed in causes at most one request to the provider by each flow.
+bool SignIn::TakeFlow(const OpenIdFlow& flow) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(used_flows_, [now = clock_.Now()](const auto& each) { return each.second <= now; });
+  return used_flows_.size() < kMostUsedFlows && used_flows_.emplace(flow.state, flow.until).second;
+}
+
 void SignIn::EndOpenId(const std::string& code, const std::string& state,
                        const net::Request& request,
                        const std::shared_ptr<net::Responder>& responder) {
@@ -291,15 +299,19 @@ void SignIn::EndOpenId(const std::string& code, const std::string& state,
     return responder->Send(
         Problem(401, "the sign-in was begun in another browser, or too long ago: sign in again"));
   }
-  open_id_->Redeem(
-      *flow, code,
-      [self = shared_from_this(), request, responder](const Result<std::string>& token) {
-        if (!token) {
-          return responder->Send(
-              Problem(StatusOfProvider(token.error().code), token.error().message));
-        }
-        self->BeginWith(*token, true, request, responder);
-      });
+  if (!TakeFlow(*flow)) {
+    return responder->Send(Problem(401, "this sign-in has been used already: sign in again"));
+  }
+  open_id_->Redeem(*flow, code,
+                   [weak = weak_from_this(), request, responder](const Result<std::string>& token) {
+                     const auto self = weak.lock();
+                     if (self == nullptr) return;  // the server ends, and the responder with it
+                     if (!token) {
+                       return responder->Send(
+                           Problem(StatusOfProvider(token.error().code), token.error().message));
+                     }
+                     self->BeginWith(*token, true, request, responder);
+                   });
 }
 
 net::Response SignIn::End(const net::Request& request) {

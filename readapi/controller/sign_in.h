@@ -20,7 +20,9 @@
 // Threads: as ReadServer. Errors: answers; 400, 401, 403, 405, 415, 503.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -77,6 +79,8 @@ class SignIn : public std::enable_shared_from_this<SignIn> {
   void BeginOpenId(const net::Request& request, const std::shared_ptr<net::Responder>& responder);
   void EndOpenId(const std::string& code, const std::string& state, const net::Request& request,
                  const std::shared_ptr<net::Responder>& responder);
+  // Marks the flow as used; false: it has been used, or too many flows are in use.
+  bool TakeFlow(const OpenIdFlow& flow);
   // The answer for a session, or for nobody.
   std::string SessionText(const std::optional<PageSession>& session) const;
   net::Response End(const net::Request& request);
@@ -90,6 +94,8 @@ class SignIn : public std::enable_shared_from_this<SignIn> {
   const kube::FrontProxyTrust proxy_;
   const std::shared_ptr<OpenIdProvider> open_id_;
   const std::string flow_key_;  // seals flows; a restart of the program ends them
+  std::mutex mutex_;
+  std::map<std::string, WallTime> used_flows_;  // the state of each, until its end
 };
 
 }  // namespace berth::readapi

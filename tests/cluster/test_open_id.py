@@ -103,6 +103,8 @@ class OpenIdTest(ClusterTest):
 
         # The provider knows the browser: no form comes.
         page.run("[...document.querySelectorAll('button')].find((each) => each.textContent.includes('Sign out')).click()")
+        page.wait_for("document.querySelector('.sign-in')")
+        self.assertEqual(page.run("document.querySelector('[role=alert]').textContent"), "")
         self.leave(page)
         page.wait_for_text("oidc:ada")
 

@@ -138,7 +138,8 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
       return "it has not run for the time that its queue demands (berth.dev/preempt-min-run, "
              "berth.dev/reclaim-min-run)";
     case SparedCandidate::Cause::kWithinTimeSlice:
-      return "its time slice is not over (berth.dev/time-slice)";
+      return "its time slice is not over, or it is not yet this workload's turn "
+             "(berth.dev/time-slice)";
     case SparedCandidate::Cause::kPutOff:
       return "its preemption would lose more work than this workload is expected to do; the "
              "preemption is delayed until " +

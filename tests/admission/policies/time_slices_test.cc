@@ -171,13 +171,89 @@ TEST_F(TimeSlicesTest, SliceDoublesAfterExpiries) {
   }
 }
 
-// Each job of a queue whose jobs never end gets its turns, and each turn lasts for a slice.
+// Five jobs have run for long, and one arrives: one of them is stopped for it, and within the next
+// slice no other.
+TEST_F(TimeSlicesTest, OneArrivalStopsOneJob) {
+  Begin(5);
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    ASSERT_EQ(Try(SavedJob(name)), std::string(name) + " Admitted");
+    world_->Advance(minutes(1));
+  }
+  world_->Advance(hours(5));
+  ASSERT_EQ(Try(SavedJob("late")), "late Preempting");
+  EXPECT_EQ(world_->VictimsOf("late"), "a(TimeSliceExpired)");  // its slice ended first
+  int preemptions = 0;
+  for (int minute = 0; minute < 9; ++minute) {
+    world_->ReleaseEvicted();
+    world_->WakeUp();
+    world_->Cycle();
+    for (const Decision& decision : world_->last().decisions) {
+      if (decision.outcome == Outcome::kPreempting) ++preemptions;
+    }
+    world_->Advance(minutes(1));
+  }
+  EXPECT_EQ(preemptions, 0);
+  world_->Advance(minutes(1));
+  EXPECT_EQ(world_->Cycle(), "a Preempting");
+  EXPECT_EQ(world_->VictimsOf("a"), "b(TimeSliceExpired)");
+}
+
+// Small jobs would take each expired slice before the wide job has two of them.
+TEST_F(TimeSlicesTest, WideJobIsNotOvertakenByTheTurnsOfSmallOnes) {
+  Begin(2);
+  ASSERT_EQ(Try(SavedJob("a")), "a Admitted");
+  world_->Advance(minutes(5));
+  ASSERT_EQ(Try(SavedJob("b")), "b Admitted");
+  EXPECT_EQ(Try(SavedJob("wide", 2)), "wide NoCandidates");
+  world_->Advance(minutes(1));
+  EXPECT_EQ(Try(SavedJob("small")), "small NoCandidates");
+  world_->Advance(minutes(4));
+  std::string tried = world_->Cycle();  // the slice of "a" has expired
+  while (world_->HasHeads()) tried += ", " + world_->Cycle();
+  EXPECT_THAT(tried, testing::Not(testing::HasSubstr("Preempting")));
+  world_->Advance(minutes(5));
+  EXPECT_EQ(world_->Cycle(), "wide Preempting");
+  EXPECT_EQ(world_->VictimsOf("wide"), "a(TimeSliceExpired) b(TimeSliceExpired)");
+}
+
+// An older equal preempts a newer one by the rule of the queue; the newer one has its turn later.
+TEST_F(TimeSlicesTest, PreemptedEqualTakesItsTurnFromItsPreemptor) {
+  api::QueuePreemption newer;
+  newer.within_cluster_queue = api::PreemptionPolicy::kLowerOrNewerEqualPriority;
+  Begin(2, newer);
+  ASSERT_EQ(Try(SavedJob("high", 2, 10)), "high Admitted");
+  EXPECT_EQ(Try(SavedJob("old", 2)), "old NoCandidates");
+  world_->Advance(minutes(1));
+  EXPECT_EQ(Try(SavedJob("new", 1)), "new NoCandidates");
+  world_->Finish(KeyOf("high"));
+  world_->WakeUp();
+  while (world_->HasHeads()) world_->Cycle();
+  world_->Advance(kSlice);
+  EXPECT_EQ(world_->Cycle(), "new Preempting");
+  EXPECT_EQ(world_->VictimsOf("new"), "old(TimeSliceExpired)");
+}
+
+// The waiting job was set aside while no equal ran.
+TEST_F(TimeSlicesTest, AdmissionOfAnEqualWakesAJobThatWasSetAside) {
+  Begin(2);
+  ASSERT_EQ(Try(SavedJob("high", 1, 10)), "high Admitted");
+  EXPECT_EQ(Try(SavedJob("wide", 2)), "wide NoCandidates");
+  ASSERT_EQ(Try(SavedJob("small")), "small Admitted");
+  world_->Finish(KeyOf("high"));
+  world_->Advance(kSlice - minutes(1));
+  EXPECT_EQ(world_->Cycle(), "");
+  world_->Advance(minutes(1));
+  EXPECT_EQ(world_->Cycle(), "wide Preempting");
+}
+
+// Each job of a queue whose jobs never end gets its turns; no more jobs are stopped than wait.
 TEST_F(TimeSlicesTest, ManyEqualsTakeTurns) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     const int room = static_cast<int>(1 + random.Below(4));
-    const int jobs = room + static_cast<int>(1 + random.Below(6));
+    const int waiting = static_cast<int>(1 + random.Below(6));
+    const int jobs = room + waiting;
     Begin(room);
     for (int i = 0; i < jobs; ++i) {
       world_->Apply(SavedJob("j" + std::to_string(i)));
@@ -185,8 +261,10 @@ TEST_F(TimeSlicesTest, ManyEqualsTakeTurns) {
     }
     std::map<std::string, WallTime> started;
     std::map<std::string, int> turns;
-    // Eight rounds: a turn lasts a slice, and at most a minute until the next look.
-    const WallTime end = world_->now() + 8 * (jobs / room + 1) * (kSlice + minutes(2));
+    int preemptions = 0;
+    constexpr int kSlices = 30;
+    // A turn lasts a slice, and at most a minute each until the next look and the next start.
+    const WallTime end = world_->now() + kSlices * (kSlice + minutes(2));
     while (world_->now() < end) {
       world_->Advance(minutes(1));
       world_->Cycle();
@@ -194,6 +272,7 @@ TEST_F(TimeSlicesTest, ManyEqualsTakeTurns) {
         for (const Victim& victim : decision.victims) {
           const std::string& name = victim.object->meta.name;
           EXPECT_TRUE(victim.ongoing || world_->now() - started.at(name) >= kSlice) << name;
+          if (!victim.ongoing) ++preemptions;
         }
         if (decision.outcome != Outcome::kAdmitted) continue;
         started[decision.object->meta.name] = world_->now();
@@ -202,8 +281,11 @@ TEST_F(TimeSlicesTest, ManyEqualsTakeTurns) {
       world_->ReleaseEvicted();
       world_->WakeUp();
     }
+    const int in_a_slice = std::min(room, waiting);
+    EXPECT_LE(preemptions, (kSlices * (kSlice + minutes(2)) / kSlice + 1) * in_a_slice);
     EXPECT_EQ(turns.size(), static_cast<std::size_t>(jobs));
-    for (const auto& [name, count] : turns) EXPECT_GE(count, 7) << name;
+    for (const auto& [name, count] : turns)
+      EXPECT_GE(count, std::min(7, kSlices * in_a_slice / jobs - 2)) << name;
   }
 }
 

@@ -100,11 +100,14 @@ TEST_F(OpenIdProviderTest, SecretIsSentAsTheProviderTakesIt) {
 }
 
 TEST_F(OpenIdProviderTest, TokenEndpointMayHaveAnotherOrigin) {
-  PlayedProvider other;  // the client trusts the authority of the first alone
+  PlayedProvider other;
   played_.Tell("token_endpoint", other.issuer() + "/token");
+  const std::string token = played_.TokenWith("the nonce");
+  other.AnswerCodesWith({.status = 200, .body = Json{{"id_token", token}}.dump()});
   const Result<std::string> redeemed = Redeem();
-  ASSERT_FALSE(redeemed);
-  EXPECT_EQ(redeemed.error().code, ErrorCode::kUnavailable);
+  ASSERT_TRUE(redeemed) << redeemed.error().message;
+  EXPECT_EQ(*redeemed, token);
+  EXPECT_EQ(other.CountOf("POST /token"), 1);
   EXPECT_EQ(played_.CountOf("POST /token"), 0);
 }
 
@@ -122,6 +125,10 @@ TEST_F(OpenIdProviderTest, DiscoveryIsKeptForAnHourAndAFailureForSeconds) {
   clock_.Advance(std::chrono::minutes(2));
   EXPECT_TRUE(Address());
   EXPECT_EQ(played_.CountOf(kDiscovery), 3);
+  clock_.Advance(std::chrono::hours(2));
+  played_.AnswerDiscoveryWith(500);
+  EXPECT_TRUE(Address());  // the endpoints that worked stay
+  EXPECT_EQ(played_.CountOf(kDiscovery), 4);
 }
 
 TEST_F(OpenIdProviderTest, NonsenseOfTheProviderIsNamed) {
@@ -154,8 +161,16 @@ TEST_F(OpenIdProviderTest, RefusedCodesAndWrongTokensAreRefused) {
   for (const Row& row :
        {Row{{.status = 400, .body = R"({"error":"invalid_grant"})"},
             ErrorCode::kInvalid,
-            "refuses the code: invalid_grant; sign in again"},
-        Row{{.status = 401, .body = R"({"error":"<b>"})"}, ErrorCode::kInvalid, "the code; sign"},
+            "does not know the code, or not any more: sign in again"},
+        Row{{.status = 401, .body = R"({"error":"invalid_client"})"},
+            ErrorCode::kUnavailable,
+            "answers 401: invalid_client"},
+        Row{{.status = 429, .body = R"({"error":"<b>"})"},
+            ErrorCode::kUnavailable,
+            "answers 429 to"},
+        Row{{.status = 200, .body = Json{{"id_token", std::string(17'000, 'x')}}.dump()},
+            ErrorCode::kUnavailable,
+            "above 16 KiB"},
         Row{{.status = 503, .body = ""}, ErrorCode::kUnavailable, "answers 503"},
         Row{{.status = 200, .body = "[]"}, ErrorCode::kUnavailable, "sends no ID token"},
         Row{{.status = 200, .body = token}, ErrorCode::kInvalid, "belongs to another sign-in"}}) {

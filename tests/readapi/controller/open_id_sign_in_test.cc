@@ -3,6 +3,7 @@
 // does not take, the answer says what to do.
 //
 // Method: a provider that the test plays over TLS; a gate that answers by the token.
+#include <algorithm>
 #include <future>
 
 #include <gmock/gmock.h>
@@ -58,6 +59,9 @@ class OpenIdSignInTest : public ::testing::Test {
     request.headers.Add("Host", host);
     request.headers.Add("Content-Type", "application/json");
     if (!cookie.empty()) request.headers.Add("Cookie", cookie);
+    return Send(request);
+  }
+  net::Response Send(const net::Request& request) {
     const auto responder = std::make_shared<WaitingResponder>();
     sign_in_->Handle(request, responder);
     return responder->sent.get_future().get();
@@ -107,12 +111,46 @@ TEST_F(OpenIdSignInTest, BrowserThatComesBackIsSignedIn) {
   EXPECT_EQ(session["openId"], played_.issuer().substr(8));
   const std::string cookie(answer.headers.Find("Set-Cookie"));
   EXPECT_THAT(cookie, HasSubstr("; HttpOnly; SameSite=Strict;"));
+  const auto ended = std::find_if(
+      answer.headers.begin(), answer.headers.end(),
+      [](const auto& each) { return each.value.starts_with("__Host-berth-8090-openid=;"); });
+  ASSERT_NE(ended, answer.headers.end());
+  EXPECT_THAT(ended->value, HasSubstr("Max-Age=0"));
   net::Request request{.method = "GET", .target = kSessionPath};
   request.headers.Add("Host", "localhost:8090");
   request.headers.Add("Cookie", cookie.substr(0, cookie.find(';')));
   const std::optional<PageSession> found = sign_in_->SessionOf(request);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->token, known_token_);
+}
+
+TEST_F(OpenIdSignInTest, FlowCountsOnce) {
+  const Left left = Leave();
+  EXPECT_EQ(Return(left.cookie, left.At("state")).status, 503);  // the provider sends no token
+  Accept(left);
+  const net::Response again = Return(left.cookie, left.At("state"));
+  EXPECT_EQ(again.status, 401);
+  EXPECT_THAT(again.body, HasSubstr("has been used already"));
+  EXPECT_EQ(played_.CountOf("POST /token"), 1);
+}
+
+TEST_F(OpenIdSignInTest, OtherSitesAndFormsBeginNothing) {
+  net::Request request{.method = "POST", .target = kOpenIdPath, .body = "{}"};
+  request.headers.Add("Host", "localhost:8090");
+  EXPECT_EQ(Send(request).status, 415);
+  request.headers.Add("Content-Type", "application/json");
+  request.headers.Add("Sec-Fetch-Site", "cross-site");
+  EXPECT_EQ(Send(request).status, 403);
+  request.headers.Set("Sec-Fetch-Site", "same-origin");
+  request.headers.Add("Origin", "https://evil.example.com");
+  EXPECT_EQ(Send(request).status, 403);
+  request.headers.Set("Origin", "https://localhost:8090");
+  const net::Response answer = Send(request);
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(std::string(answer.headers.Find("Set-Cookie")),
+              HasSubstr("; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=600"));
+  request.method = "GET";
+  EXPECT_EQ(Send(request).status, 405);
 }
 
 TEST_F(OpenIdSignInTest, OtherBrowsersAndLateOnesAreRefused) {

@@ -28,7 +28,7 @@ class PlayedProvider {
     net::CertificateRequest request;
     request.not_before = WallTime(std::chrono::seconds(1'700'000'000));
     request.not_after = WallTime(std::chrono::seconds(4'000'000'000));
-    const auto authority =
+    static const net::TlsIdentity authority =
         *net::MakeCertificateAuthority("ca", request.not_before, request.not_after);
     ca_pem_ = authority.certificate_chain_pem;
     request.common_name = "provider";
