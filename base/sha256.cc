@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/strings.h"
+
 namespace berth {
 namespace {
 
@@ -64,7 +66,7 @@ void AddChunk(Digest& state, std::string_view block) {
 
 }  // namespace
 
-std::string Sha256Hex(std::string_view bytes) {
+std::string Sha256(std::string_view bytes) {
   Digest state{0x6a09e667U, 0xbb67ae85U, 0x3c6ef372U, 0xa54ff53aU,
                0x510e527fU, 0x9b05688cU, 0x1f83d9abU, 0x5be0cd19U};
   std::string_view rest = bytes;
@@ -81,12 +83,15 @@ std::string Sha256Hex(std::string_view bytes) {
   for (std::string_view left = tail; !left.empty(); left.remove_prefix(kChunkBytes)) {
     AddChunk(state, left.substr(0, kChunkBytes));
   }
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
+  std::string hash;
   for (const std::uint32_t word : state) {
-    for (int shift = 28; shift >= 0; shift -= 4) hex.push_back(kDigits[word >> shift & 0xfU]);
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      hash.push_back(static_cast<char>(word >> shift & 0xffU));
+    }
   }
-  return hex;
+  return hash;
 }
+
+std::string Sha256Hex(std::string_view bytes) { return HexEncode(Sha256(bytes)); }
 
 }  // namespace berth

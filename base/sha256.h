@@ -6,7 +6,9 @@
 
 namespace berth {
 
-// The hash of `bytes` as 64 lower-case hexadecimal digits.
+// The hash of `bytes`: 32 bytes.
+std::string Sha256(std::string_view bytes);
+// The hash as 64 lower-case hexadecimal digits.
 std::string Sha256Hex(std::string_view bytes);
 
 }  // namespace berth

@@ -11,6 +11,7 @@
 #include "base/sha256.h"
 #include "base/strings.h"
 #include "net/sealed_text.h"
+#include "readapi/controller/json_text.h"
 
 namespace berth::readapi {
 namespace {
@@ -20,21 +21,6 @@ using Json = nlohmann::json;
 constexpr std::size_t kSecretBytes = 32;
 constexpr char kSealContext[] = "berth sign-in by OpenID";
 constexpr api::JsonLimits kClaimLimits{.max_depth = 16, .max_values = 4096};
-
-std::string ClaimOf(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-std::string Sha256Bytes(const std::string& text) {
-  const std::string digits = Sha256Hex(text);
-  const auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
-    bytes += static_cast<char>(value(digits[i]) * 16 + value(digits[i + 1]));
-  }
-  return bytes;
-}
 
 // Whether the claim "aud" names the client: as its only audience, or as the party that the token
 // was issued to.
@@ -46,7 +32,7 @@ bool IsFor(const Json& claims, const std::string& client_id) {
   const bool is_named = std::any_of(audience->begin(), audience->end(), [&](const Json& each) {
     return each.is_string() && each.get_ref<const std::string&>() == client_id;
   });
-  return is_named && (audience->size() == 1 || ClaimOf(claims, "azp") == client_id);
+  return is_named && (audience->size() == 1 || TextAt(claims, "azp") == client_id);
 }
 
 }  // namespace
@@ -60,9 +46,7 @@ OpenIdFlow MakeOpenIdFlow(const std::function<std::string(std::size_t)>& random,
           .until = now + kOpenIdFlowLife};
 }
 
-std::string ChallengeOf(const std::string& verifier) {
-  return Base64UrlEncode(Sha256Bytes(verifier));
-}
+std::string ChallengeOf(const std::string& verifier) { return Base64UrlEncode(Sha256(verifier)); }
 
 Result<std::string> SealFlow(const std::string& key, const OpenIdFlow& flow,
                              const std::string& nonce) {
@@ -83,10 +67,10 @@ std::optional<OpenIdFlow> UnsealFlow(const std::string& key, const std::string& 
   const auto text = bytes ? net::UnsealText(key, kSealContext, *bytes) : std::nullopt;
   const Json object = text ? api::ParseJsonOrNull(*text, kClaimLimits) : Json();
   if (!object.is_object()) return std::nullopt;
-  OpenIdFlow flow{.state = ClaimOf(object, "state"),
-                  .nonce = ClaimOf(object, "nonce"),
-                  .verifier = ClaimOf(object, "verifier"),
-                  .redirect_uri = ClaimOf(object, "redirect"),
+  OpenIdFlow flow{.state = TextAt(object, "state"),
+                  .nonce = TextAt(object, "nonce"),
+                  .verifier = TextAt(object, "verifier"),
+                  .redirect_uri = TextAt(object, "redirect"),
                   .until = WallTime(std::chrono::seconds(object.value("until", std::int64_t{0})))};
   if (flow.until <= now) return std::nullopt;
   return flow;
@@ -100,9 +84,9 @@ Status CheckIdToken(const std::string& token, const OpenIdExpectation& expected)
   const auto payload = parts.size() == 3 ? Base64UrlDecode(parts[1]) : std::nullopt;
   const Json claims = payload ? api::ParseJsonOrNull(*payload, kClaimLimits) : Json();
   if (!claims.is_object()) return refuse("is not a signed JSON Web Token");
-  if (ClaimOf(claims, "iss") != expected.issuer) return refuse("names another issuer");
+  if (TextAt(claims, "iss") != expected.issuer) return refuse("names another issuer");
   if (!IsFor(claims, expected.client_id)) return refuse("is for another client");
-  if (ClaimOf(claims, "nonce") != expected.nonce) return refuse("belongs to another sign-in");
+  if (TextAt(claims, "nonce") != expected.nonce) return refuse("belongs to another sign-in");
   return OkStatus();
 }
 

@@ -7,10 +7,11 @@
 
 #include "api/codec/json_tree.h"
 #include "base/log/log.h"
-#include "base/percent.h"
 #include "base/strings.h"
+#include "kube/client/api_client.h"
 #include "kube/client/proxy.h"
 #include "net/io_pool.h"
+#include "readapi/controller/json_text.h"
 
 namespace berth::readapi {
 namespace {
@@ -49,14 +50,12 @@ std::optional<Location> LocationOf(const std::string& url) {
   return Location{url.substr(0, end), std::move(target)};
 }
 
-std::string Escape(const std::string& text) { return PercentEncode(text, "-._~"); }
-
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 std::string FormOf(const Fields& fields) {
   std::string form;
   for (const auto& [name, value] : fields) {
-    form += (form.empty() ? "" : "&") + name + "=" + Escape(value);
+    form += (form.empty() ? "" : "&") + name + "=" + kube::EscapeQuery(value);
   }
   return form;
 }
@@ -64,11 +63,6 @@ std::string FormOf(const Fields& fields) {
 Json ObjectIn(const net::Response& response) {
   Json object = api::ParseJsonOrNull(response.body, kAnswerLimits);
   return object.is_object() ? object : Json::object();
-}
-
-std::string TextAt(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // ": invalid_grant"; empty: the answer names no reason of RFC 6749, section 5.2.
@@ -228,8 +222,9 @@ void OpenIdProvider::SendCode(const Endpoints& endpoints, const OpenIdFlow& flow
   net::Request request{.method = "POST", .target = location.target};
   const bool in_header = !options_.client_secret.empty() && !endpoints.secret_in_body;
   if (in_header) {
-    request.headers.Add("Authorization", "Basic " + Base64Encode(Escape(options_.client_id) + ":" +
-                                                                 Escape(options_.client_secret)));
+    request.headers.Add("Authorization",
+                        "Basic " + Base64Encode(kube::EscapeQuery(options_.client_id) + ":" +
+                                                kube::EscapeQuery(options_.client_secret)));
   } else {
     fields.emplace_back("client_id", options_.client_id);
     if (!options_.client_secret.empty()) {

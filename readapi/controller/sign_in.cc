@@ -10,6 +10,7 @@
 #include "api/codec/json_write.h"
 #include "base/strings.h"
 #include "net/sealed_text.h"
+#include "readapi/controller/json_text.h"
 
 namespace berth::readapi {
 namespace {
@@ -63,11 +64,9 @@ struct SignInSecret {
   std::string state;  // kOpenId
 };
 
-// The text of a field; empty: there is none, or it is too long.
-std::string TextOf(const Json& object, const char* field) {
-  const auto found = object.find(field);
-  if (found == object.end() || !found->is_string()) return "";
-  std::string text(TrimSpace(found->get_ref<const std::string&>()));
+// The text of a field, without blanks around it; empty: there is none, or it is too long.
+std::string SecretAt(const Json& object, const char* field) {
+  std::string text(TrimSpace(TextAt(object, field)));
   return text.size() <= kMaxTokenBytes ? text : "";
 }
 
@@ -76,10 +75,10 @@ Result<SignInSecret> SecretOf(const net::Request& request) {
   using Kind = SignInSecret::Kind;
   const Json body = api::ParseJsonOrNull(request.body, {.max_depth = kMaxDepth, .max_values = 16});
   if (body.is_object() && body.size() == 1) {
-    SignInSecret secret{Kind::kToken, TextOf(body, "token"), ""};
-    if (body.contains("code")) secret = {Kind::kCode, TextOf(body, "code"), ""};
+    SignInSecret secret{Kind::kToken, SecretAt(body, "token"), ""};
+    if (body.contains("code")) secret = {Kind::kCode, SecretAt(body, "code"), ""};
     if (const auto of = body.find("openId"); of != body.end() && of->is_object()) {
-      secret = {Kind::kOpenId, TextOf(*of, "code"), TextOf(*of, "state")};
+      secret = {Kind::kOpenId, SecretAt(*of, "code"), SecretAt(*of, "state")};
     }
     const bool is_whole = secret.kind != Kind::kOpenId || !secret.state.empty();
     if (!secret.text.empty() && is_whole) return secret;
