@@ -4,7 +4,6 @@
 //
 // Method: a provider that the test plays over TLS; a gate that answers by the token.
 #include <algorithm>
-#include <future>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -12,24 +11,13 @@
 #include "readapi/controller/sign_in.h"
 #include "scenarios/world/sim_executor.h"
 #include "tests/readapi/controller/played_provider.h"
+#include "tests/readapi/controller/sign_in_answer.h"
 
 namespace berth::readapi {
 namespace {
 
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
-
-class WaitingResponder final : public net::Responder {
- public:
-  bool HasPeerLeft() const override { return false; }
-  void Send(net::Response response) override { sent.set_value(std::move(response)); }
-  std::shared_ptr<net::Stream> StartStream(int, net::Headers) override { return nullptr; }
-  std::shared_ptr<net::Duplex> StartUpgrade(const net::Request&, std::string,
-                                            net::Headers) override {
-    return nullptr;
-  }
-  std::promise<net::Response> sent;
-};
 
 class OpenIdSignInTest : public ::testing::Test {
  protected:
@@ -40,12 +28,7 @@ class OpenIdSignInTest : public ::testing::Test {
     SignIn::Options options{.cluster_name = "east"};
     if (provider) options.open_id = *OpenIdProvider::Create(pool_, clock_, *provider);
     sign_in_ = std::make_shared<SignIn>(
-        clock_,
-        [count = std::make_shared<int>(0)](std::size_t size) {
-          std::string bytes(size, 'x');
-          bytes.replace(0, 8, std::to_string(10'000'000 + ++*count));
-          return bytes;
-        },
+        clock_, Counter(),
         [this](const kube::AccessQuestion& question, const kube::AccessReviews::Done& done) {
           using Outcome = kube::AccessAnswer::Outcome;
           const bool is_known = question.token == known_token_;
@@ -61,11 +44,7 @@ class OpenIdSignInTest : public ::testing::Test {
     if (!cookie.empty()) request.headers.Add("Cookie", cookie);
     return Send(request);
   }
-  net::Response Send(const net::Request& request) {
-    const auto responder = std::make_shared<WaitingResponder>();
-    sign_in_->Handle(request, responder);
-    return responder->sent.get_future().get();
-  }
+  net::Response Send(const net::Request& request) { return AnswerOf(*sign_in_, request); }
   // What the browser has when it leaves for the provider.
   struct Left {
     std::string cookie;  // "NAME=VALUE"

@@ -9,6 +9,7 @@
 #include "readapi/controller/page_files.h"
 #include "readapi/controller/sign_in.h"
 #include "scenarios/world/sim_executor.h"
+#include "tests/readapi/controller/sign_in_answer.h"
 
 namespace berth::readapi {
 namespace {
@@ -18,27 +19,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-class RecordingResponder final : public net::Responder {
- public:
-  bool HasPeerLeft() const override { return false; }
-  void Send(net::Response response) override { sent = std::move(response); }
-  std::shared_ptr<net::Stream> StartStream(int, net::Headers) override { return nullptr; }
-  std::shared_ptr<net::Duplex> StartUpgrade(const net::Request&, std::string,
-                                            net::Headers) override {
-    return nullptr;
-  }
-  net::Response sent;
-};
-
-// Distinct bytes.
-PageSessions::RandomBytes Counter() {
-  return [count = std::make_shared<int>(0)](std::size_t size) {
-    std::string bytes(size, 'x');
-    bytes.replace(0, 8, std::to_string(10'000'000 + ++*count));
-    return bytes;
-  };
-}
-
 class SignInTest : public ::testing::Test {
  protected:
   static net::Request Request(const std::string& method, const std::string& body = "") {
@@ -47,11 +27,7 @@ class SignInTest : public ::testing::Test {
     if (method == "POST") request.headers.Add("Content-Type", "application/json");
     return request;
   }
-  net::Response Send(const net::Request& request) {
-    const auto responder = std::make_shared<RecordingResponder>();
-    sign_in_->Handle(request, responder);
-    return responder->sent;
-  }
+  net::Response Send(const net::Request& request) { return AnswerOf(*sign_in_, request); }
   // The cookie of a new session, "NAME=VALUE".
   std::string SignIn(const std::string& token = "admin") {
     const net::Response answer = Send(Request("POST", Json{{"token", token}}.dump()));

@@ -7,6 +7,7 @@
 
 #include "readapi/controller/sign_in.h"
 #include "scenarios/world/sim_executor.h"
+#include "tests/readapi/controller/sign_in_answer.h"
 
 namespace berth::readapi {
 namespace {
@@ -27,18 +28,6 @@ net::Request Proxied(const std::string& user, const std::string& name = "front")
   if (!user.empty()) request.headers.Add("X-Forwarded-User", user);
   return request;
 }
-
-class LastAnswer final : public net::Responder {
- public:
-  bool HasPeerLeft() const override { return false; }
-  void Send(net::Response response) override { sent = std::move(response); }
-  std::shared_ptr<net::Stream> StartStream(int, net::Headers) override { return nullptr; }
-  std::shared_ptr<net::Duplex> StartUpgrade(const net::Request&, std::string,
-                                            net::Headers) override {
-    return nullptr;
-  }
-  net::Response sent;
-};
 
 class ProxyUserTest : public ::testing::Test {
  protected:
@@ -65,13 +54,12 @@ TEST_F(ProxyUserTest, TrustedProxyNamesTheUserAndItsGroups) {
   EXPECT_TRUE(caller.token.empty());
   EXPECT_EQ(caller.user->name, "jane@example.com");
   EXPECT_THAT(caller.user->groups, ElementsAre("dev", "ops", "night", "system:authenticated"));
-  const auto responder = std::make_shared<LastAnswer>();
-  sign_in_->Handle(request, responder);
+  const net::Response answer = AnswerOf(*sign_in_, request);
   EXPECT_EQ(
-      nlohmann::json::parse(responder->sent.body),
+      nlohmann::json::parse(answer.body),
       nlohmann::json(
           {{"signedIn", true}, {"user", "jane@example.com"}, {"csrf", ""}, {"actions", false}}));
-  EXPECT_FALSE(responder->sent.headers.Has("Set-Cookie"));
+  EXPECT_FALSE(answer.headers.Has("Set-Cookie"));
 }
 
 TEST_F(ProxyUserTest, UntrustedOrForeignRequestsNameNoUser) {
