@@ -32,6 +32,10 @@ bool PriorityChanged(const queue::WorkloadInfo& before, const queue::WorkloadInf
   return before.priority != after.priority || !old_class || old_class->name != new_class->name;
 }
 
+bool IsFinished(const queue::WorkloadInfo& info) {
+  return info.object != nullptr && api::IsTrue(info.object->status.conditions, api::kFinished);
+}
+
 // Whether an elastic job was scaled down.
 bool NeedsFewerPods(const queue::WorkloadInfo& before, const queue::WorkloadInfo& after) {
   for (std::size_t i = 0; i < after.pod_sets.size() && i < before.pod_sets.size(); ++i) {
@@ -231,6 +235,7 @@ void Scheduler::ApplyPolicies(const std::vector<std::string>& cluster_queues) {
     SetPolicy(queue, policies_.Of(name));
     wakes_.AddTreeOf(queue);
   }
+  if (runs_ == Runs::kIgnored && policies_.any()) runs_ = Runs::kToBeRead;
 }
 
 void Scheduler::SetPolicy(ClusterQueueId queue, const api::QueuePolicy& policy) {
@@ -298,12 +303,7 @@ void Scheduler::ApplyWorkload(std::shared_ptr<const api::Workload> object, WallT
   } else {
     info.object = std::move(object);  // nobody asks what it requests
   }
-  if (!info.object->spec.maximum_execution_time_seconds && policies_.any()) {
-    const auto queue = queues_.local_queues().RouteOf(
-        {info.object->meta.namespace_name, info.object->spec.queue_name});
-    const auto seconds = queue ? run_estimates_.SecondsOf(*queue, info.shape) : std::nullopt;
-    info.run_seconds = seconds.value_or(queue::kUnknownRunSeconds);
-  }
+  if (policies_.any()) EstimateRun(info);
   bool refused = false;
   if (holds_quota) {
     MakeReserved(id, std::move(info), now);
@@ -354,24 +354,58 @@ void Scheduler::ReleaseQuota(WorkloadId id) {
   if (config_.own_rules.wake_without_local_queue) wakes_.AddTreeOf(queue);
 }
 
-// The workload has finished: notes how long it ran.
-void Scheduler::NoteRun(WorkloadId id, const queue::WorkloadInfo& info) {
-  if (!policies_.any() || info.object == nullptr || !info.object->status.admission) return;
+void Scheduler::EstimateRun(queue::WorkloadInfo& info) const {
+  const api::Workload& object = *info.object;
+  if (object.spec.maximum_execution_time_seconds) return;
+  const auto queue =
+      queues_.local_queues().RouteOf({object.meta.namespace_name, object.spec.queue_name});
+  const auto seconds = queue ? run_estimates_.SecondsOf(*queue, info.shape) : std::nullopt;
+  info.run_seconds = seconds.value_or(queue::kUnknownRunSeconds);
+}
+
+void Scheduler::NoteEnd(WorkloadId id, const queue::WorkloadInfo& info) {
+  if (!IsFinished(info)) return;
+  if (IsFinished(record(id).info)) return;  // is noted
+  restart_costs_.NoteEnd(*info.object);
+  if (runs_ == Runs::kCounted) NoteRun(info);
+}
+
+void Scheduler::NoteRun(const queue::WorkloadInfo& info) {
   const auto& conditions = info.object->status.conditions;
   const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
-  const api::Condition* finished = api::FindCondition(conditions, api::kFinished);
-  if (admitted == nullptr || finished == nullptr || finished->status != api::ConditionStatus::kTrue)
-    return;
-  const std::shared_ptr<const api::Workload>& known = record(id).info.object;
-  if (known != nullptr && api::IsTrue(known->status.conditions, api::kFinished)) return;
-  const auto queue = state_.cluster_queues().Find(info.object->status.admission->cluster_queue);
-  const Duration ran = finished->last_transition_time - admitted->last_transition_time;
-  if (!queue || ran < Duration::zero()) return;
-  run_estimates_.Add(*queue, info.shape, std::chrono::floor<std::chrono::seconds>(ran).count());
+  if (admitted == nullptr || !info.object->status.admission) return;
+  const Duration ran = api::FindCondition(conditions, api::kFinished)->last_transition_time -
+                       admitted->last_transition_time;
+  if (ran < Duration::zero()) return;
+  const auto queue = queues_.ClusterQueueNumber(info.object->status.admission->cluster_queue);
+  run_estimates_.Add(queue, info.shape, std::chrono::floor<std::chrono::seconds>(ran).count());
+}
+
+// Workloads that had finished before, and the waiting ones that came before them.
+void Scheduler::ReadRuns(WallTime now) {
+  std::vector<std::pair<WallTime, WorkloadId>> finished;
+  std::vector<WorkloadId> waiting;
+  for (WorkloadId id = 0; id < static_cast<WorkloadId>(records_.size()); ++id) {
+    const Record& known = record(id);
+    if (known.phase == Phase::kPending) waiting.push_back(id);
+    if (!IsFinished(known.info)) continue;
+    const auto& conditions = known.info.object->status.conditions;
+    finished.emplace_back(api::FindCondition(conditions, api::kFinished)->last_transition_time, id);
+  }
+  std::sort(finished.begin(), finished.end());
+  for (const auto& [end, id] : finished) {
+    NoteRun(queue::BuildWorkloadInfo(record(id).info.object, info_options_,
+                                     state_.vocabulary().resources));
+  }
+  for (const WorkloadId id : waiting) {
+    queue::WorkloadInfo info = record(id).info;
+    EstimateRun(info);
+    MakePending(id, std::move(info), now);
+  }
 }
 
 void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
-  NoteRun(id, info);
+  NoteEnd(id, info);
   // A workload that goes, even a waiting one, wakes its queue's tree, as in Kueue.
   if (record(id).info.object != nullptr) wakes_.AddAround(*record(id).info.object);
   queues_.Remove(id);
@@ -442,6 +476,7 @@ std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
   made->preempted_before = config_.own_rules.spare_the_preempted &&
                            api::FindCondition(object.status.conditions, api::kPreempted) != nullptr;
   made->foreign_owner = owners_.IsForeign(object);
+  made->run_kind = RestartCosts::KindOf(object);
   return made;
 }
 
@@ -500,6 +535,7 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->reserved_at = now;
   made->admitted = decision.outcome == Outcome::kAdmitted;
   made->foreign_owner = owners_.IsForeign(*made->object);
+  made->run_kind = RestartCosts::KindOf(*made->object);
   CountUsage(*made, 1);
   state_.Reserve(std::move(made));
   kept_places_.NoteStart(decision.cluster_queue, now - admitted.info.queued_at,
@@ -619,6 +655,10 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
   result.cycle = ++cycle_;
   result.bulk_parked.clear();
   result.refused_parked = 0;
+  if (runs_ == Runs::kToBeRead) {
+    ReadRuns(now);
+    runs_ = Runs::kCounted;
+  }
   kept_places_.Refresh(now);
   victim_rules_.Begin(now);
   WakeDue(now);

@@ -139,6 +139,7 @@ class Scheduler {
   const KeptPlans& kept_plans() const { return kept_plans_; }
   const KeptPlaces& kept_places() const { return kept_places_; }
   const VictimRules& victim_rules() const { return victim_rules_; }
+  const RestartCosts& restart_costs() const { return restart_costs_; }
   // Admission fair sharing.
   SharingUsage& sharing() { return sharing_; }
   // The dominant shares of queues and cohorts, as fair sharing compares them.
@@ -163,7 +164,11 @@ class Scheduler {
   // its device claims filled in.
   std::shared_ptr<const api::Workload> Completed(std::shared_ptr<const api::Workload> object) const;
   void ForgetScans(const api::ObjectKey& local_queue);
-  void NoteRun(WorkloadId id, const queue::WorkloadInfo& info);
+  // Expected run times: policies of queues read them.
+  void EstimateRun(queue::WorkloadInfo& info) const;
+  void NoteEnd(WorkloadId id, const queue::WorkloadInfo& info);  // may have finished just now
+  void NoteRun(const queue::WorkloadInfo& info);                 // has finished
+  void ReadRuns(WallTime now);
   void ApplyPolicies(const std::vector<std::string>& cluster_queues);
   void SetPolicy(ClusterQueueId queue, const api::QueuePolicy& policy);
   // Transitions of a workload.
@@ -204,8 +209,12 @@ class Scheduler {
   KeptPlans kept_plans_;
   QueuePolicies policies_;
   KeptPlaces kept_places_;
-  VictimRules victim_rules_;
+  RestartCosts restart_costs_;
+  VictimRules victim_rules_{restart_costs_};
   RunEstimates run_estimates_;
+  // kToBeRead: since the first policy, until the next cycle.
+  enum class Runs : std::uint8_t { kIgnored, kToBeRead, kCounted };
+  Runs runs_ = Runs::kIgnored;
   SliceReplacements slices_;
   SharingUsage sharing_;
   UserShares user_shares_;

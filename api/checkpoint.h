@@ -29,6 +29,12 @@ inline Result<std::optional<Duration>> CheckpointEvery(const StringMap& annotati
   return std::optional<Duration>(*every);
 }
 
+// Whether the job claims in an annotation that can be read that it makes checkpoints.
+inline bool ClaimsCheckpoints(const StringMap& annotations) {
+  const auto every = CheckpointEvery(annotations);
+  return every && every->has_value();
+}
+
 // The most work that a stop loses after a run of `ran`: all of it, or the time between two
 // checkpoints, which counts as `least` at least. An annotation that cannot be read counts as
 // absent.

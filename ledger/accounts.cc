@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <string_view>
 
-#include "base/strings.h"
+#include "ledger/report_keys.h"
 
 namespace berth::ledger {
 namespace {
@@ -14,59 +13,21 @@ constexpr char kChecks[] = "AdmissionChecks";
 constexpr char kPodsReady[] = "PodsReady";
 constexpr char kUnknownCause[] = "Unknown";
 
-// The length of [from, to] inside the period.
-Seconds Inside(const Period& period, Seconds from, Seconds to) {
-  return std::max<Seconds>(0, std::min(to, period.to) - std::max(from, period.from));
-}
-
-bool IsLost(const AttemptRecord& attempt) {
-  return attempt.outcome == kPreempted || attempt.outcome == kEvicted;
-}
-
-std::string LabelOf(const AttemptRecord& attempt, const std::string& key) {
-  for (const std::string_view pair : Split(attempt.labels, ',')) {
-    const std::size_t equals = pair.find('=');
-    if (equals != std::string_view::npos && pair.substr(0, equals) == key) {
-      return std::string(pair.substr(equals + 1));
-    }
-  }
-  return "";
-}
-
-std::string KeyOf(const AttemptRecord& attempt, ReportBy by, const std::string& label) {
-  switch (by) {
-    case ReportBy::kQueue: return attempt.namespace_name + "/" + attempt.local_queue;
-    case ReportBy::kClusterQueue: return attempt.cluster_queue;
-    case ReportBy::kNamespace: return attempt.namespace_name;
-    case ReportBy::kPriority: return std::to_string(attempt.priority);
-    case ReportBy::kLabel: return LabelOf(attempt, label);
-    case ReportBy::kPreemptor: return attempt.preemptor;
-    case ReportBy::kUser: return attempt.user;
-    case ReportBy::kPool: return "";
-    case ReportBy::kCause:
-      return "end: " + (IsLost(attempt) ? attempt.outcome + " " + attempt.reason : attempt.outcome);
-  }
-  return "";
-}
-
-// The key of a node whose Workload is not known.
-std::string KeyOf(const NodeTimeRecord& node, ReportBy by) {
-  if (by == ReportBy::kQueue) return node.namespace_name + "/" + node.local_queue;
-  if (by == ReportBy::kClusterQueue) return node.cluster_queue;
-  return by == ReportBy::kNamespace ? node.namespace_name : "";
-}
-
-std::int64_t CostFor(std::int64_t hourly_nano, Seconds time) {
-  constexpr Seconds kHour = 3600;
-  return api::AddAmounts(api::MultiplyAmounts(hourly_nano, time / kHour),
-                         api::MultiplyAmounts(hourly_nano, time % kHour) / kHour);
-}
-
 Seconds EndOf(const AttemptRecord& attempt, const Period& period) {
   return attempt.ended.value_or(period.to);
 }
 
 }  // namespace
+
+std::vector<Period> Divided(const Period& period, std::int64_t parts) {
+  std::vector<Period> times;
+  const Seconds length = period.to - period.from;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    const Period part{period.from + length * i / parts, period.from + length * (i + 1) / parts};
+    if (part.from < part.to) times.push_back(part);
+  }
+  return times;
+}
 
 class StreamedReport::Report {
  public:
@@ -89,6 +50,9 @@ class StreamedReport::Report {
 
   std::vector<ReportLine> Lines() {
     for (const NodeTimeRecord& node : nodes_) AddNode(node);
+    for (const auto& [key, costs] : stops_.Costs()) {
+      if (const auto line = lines_.find(key); line != lines_.end()) line->second.stops = costs;
+    }
     std::vector<ReportLine> out;
     for (auto& [key, line] : lines_) {
       line.workloads = static_cast<std::int64_t>(workloads_[key].size());
@@ -127,7 +91,9 @@ class StreamedReport::Report {
     const bool ended = attempt.ended && *attempt.ended <= period_.to;
     const bool preempted = ended && attempt.outcome == kPreempted;
     if (by_ == ReportBy::kPreemptor && !preempted) return;
-    ReportLine& line = Line(KeyOf(attempt, by_, label_), attempt.uid);
+    const std::string key = KeyOf(attempt, by_, label_);
+    ReportLine& line = Line(key, attempt.uid);
+    if (ended && by_ != ReportBy::kCause && by_ != ReportBy::kPreemptor) stops_.Add(attempt, key);
     ++line.attempts;
     if (ended) ++line.outcomes[attempt.outcome];
     if (by_ != ReportBy::kCause) {
@@ -184,6 +150,7 @@ class StreamedReport::Report {
   std::map<std::string, ReportLine> lines_;
   std::map<std::string, std::set<std::string>> workloads_;  // uids
   std::vector<NodeTimeRecord> nodes_;                       // that stood in the period
+  StopMeasure stops_;
   // The uids of their Workloads, with the key of the latest attempt; nullopt: none is known.
   std::map<std::string, std::optional<std::string>> measured_;
 };

@@ -10,6 +10,8 @@
 //             its reservation × the time of `used`
 // waited:     time from the queueing to the admission, of each attempt, and that time × what the
 //             attempt asks for
+// stops:      what stops of jobs with checkpoints cost (ledger/stop_costs.h); a job counts in the
+//             period in which it ends, if all its attempts are known
 // Only the time within the period counts. Amounts are in units of the resource's hours: CPU hours,
 // GiB hours of memory-like resources, GPU hours.
 //
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "ledger/records.h"
+#include "ledger/stop_costs.h"
 
 namespace berth::ledger {
 
@@ -30,6 +33,10 @@ struct Period {
   Seconds from = 0;
   Seconds to = 0;
 };
+
+// The period in so many parts of equal length, but for the rounding to seconds. A part of no length
+// is left out.
+std::vector<Period> Divided(const Period& period, std::int64_t parts);
 
 struct ReportLine {
   std::string key;             // such as the queue's name; empty: no key
@@ -45,6 +52,7 @@ struct ReportLine {
   std::map<std::string, double> charged_hours;    // kNodes, api::kGpusResource → hours
   std::int64_t cost_nano = 0;                     // billionths of USD, saturating
   std::int64_t measured_nano = 0;                 // the part of cost_nano for measured nodes
+  StopCosts stops;                                // those of jobs with checkpoints
   std::int64_t unpriced = 0;  // nodes, and attempts without measured nodes, with no price
   friend bool operator==(const ReportLine&, const ReportLine&) = default;
 };

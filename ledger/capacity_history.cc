@@ -19,16 +19,6 @@ bool IsInPart(const Period& part, const std::optional<Seconds>& time) {
   return time && *time >= part.from && *time < part.to;
 }
 
-Times TimesOf(const Period& period, std::int64_t parts) {
-  Times times;
-  const Seconds length = period.to - period.from;
-  for (std::int64_t i = 0; i < parts; ++i) {
-    const Period part{period.from + length * i / parts, period.from + length * (i + 1) / parts};
-    if (part.from < part.to) times.push_back(part);
-  }
-  return times;
-}
-
 // "8 nvidia.com/gpu of h100"; without a GPU "4 cpu of spot".
 std::string ShapeOf(const AttemptRecord& attempt) {
   const auto takes = [&attempt](const auto& is_wanted) {
@@ -180,7 +170,7 @@ CapacityHistory MakeCapacityHistory(const std::vector<CapacityRecord>& requests,
                                     const std::vector<NodeTimeRecord>& nodes, const Period& period,
                                     std::int64_t parts,
                                     const std::function<bool(const std::string&)>& is_stockout) {
-  CapacityHistory history{.times = TimesOf(period, parts)};
+  CapacityHistory history{.times = Divided(period, parts)};
   Turns turns;
   for (const AttemptRecord& attempt : attempts) {
     turns[{attempt.namespace_name, attempt.name}].push_back(&attempt);

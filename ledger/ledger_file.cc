@@ -115,7 +115,7 @@ Status LedgerFile::PrepareStatements() {
        "SELECT 1 FROM attempt WHERE uid=?1 AND attempt<?2 AND reserved=?3 AND ended>?3"},
       {put_attempt_, "INSERT OR REPLACE INTO attempt(" + columns +
                          ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,"
-                         "?19,?20,?21,?22,?23,?24)"},
+                         "?19,?20,?21,?22,?23,?24,?25)"},
       {get_resources_,
        "SELECT flavor,resource,amount FROM resource WHERE uid=?1 AND attempt=?2 "
        "ORDER BY flavor,resource"},

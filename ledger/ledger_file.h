@@ -24,7 +24,7 @@
 
 namespace berth::ledger {
 
-inline constexpr std::int64_t kSchemaVersion = 3;
+inline constexpr std::int64_t kSchemaVersion = 4;
 inline constexpr std::int64_t kApplicationId = 0x424C4752;  // "BLGR", for file(1)
 
 struct Limits {

@@ -1,5 +1,6 @@
 #include "ledger/ledger_reader.h"
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <string_view>
@@ -23,14 +24,22 @@ constexpr char kSelected[] =
 
 // The columns of ReadAttempt.
 std::string ColumnsOf(std::int64_t version) {
-  if (version > 2) return kAttemptColumns;
-  constexpr std::string_view kOfVersion2 = ",user,hourly_nano";
-  constexpr std::string_view kOfVersion3 = ",image,declared";
+  struct Added {
+    std::int64_t version;
+    std::string_view columns;
+    std::string_view values;  // in a file of an earlier version
+  };
+  constexpr std::array<Added, 3> kAdded{{{4, ",checkpoint", ",NULL"},
+                                         {3, ",image,declared", ",'',NULL"},
+                                         {2, ",user,hourly_nano", ",'',NULL"}}};
   std::string columns(kAttemptColumns);
-  columns.resize(columns.size() - kOfVersion3.size());
-  if (version == 2) return columns + ",'',NULL";
-  columns.resize(columns.size() - kOfVersion2.size());
-  return columns + ",'',NULL,'',NULL";
+  std::string values;
+  for (const Added& added : kAdded) {
+    if (version >= added.version) break;
+    columns.resize(columns.size() - added.columns.size());
+    values.insert(0, added.values);
+  }
+  return columns + values;
 }
 
 // The texts of a filter's statements, which outlive these.

@@ -52,6 +52,7 @@ AttemptRecord ReadAttempt(const Statement& row) {
   out.hourly_nano = row.MaybeInt(column++);
   out.image = row.Text(column++);
   out.declared = row.MaybeInt(column++);
+  out.checkpoint = row.MaybeInt(column++);
   return out;
 }
 
@@ -81,6 +82,7 @@ void BindAttempt(const AttemptRecord& record, Statement& statement) {
   statement.Bind(position++, record.hourly_nano);
   text(record.image);
   statement.Bind(position++, record.declared);
+  statement.Bind(position++, record.checkpoint);
 }
 
 CapacityRecord ReadRequest(const Statement& row) {
@@ -151,6 +153,7 @@ AttemptRecord Merged(AttemptRecord row, const AttemptRecord& record) {
   TakeText(row.user, record.user);
   TakeText(row.image, record.image);
   if (record.declared) row.declared = record.declared;
+  if (record.checkpoint) row.checkpoint = record.checkpoint;
   if (!row.hourly_nano) row.hourly_nano = record.hourly_nano;
   row.priority = record.priority;
   if (row.queued == 0) row.queued = record.queued;

@@ -12,7 +12,7 @@ namespace berth::ledger {
 inline constexpr char kAttemptColumns[] =
     "uid,attempt,namespace,name,owner_kind,owner_name,local_queue,cluster_queue,priority,labels,"
     "created,queued,reserved,admitted,started,ended,outcome,reason,message,preemptor,user,"
-    "hourly_nano,image,declared";
+    "hourly_nano,image,declared,checkpoint";
 inline constexpr char kRequestColumns[] =
     "uid,namespace,name,class,workload,created,provisioned,ended,outcome,reason,message";
 inline constexpr char kNodeTimeColumns[] =

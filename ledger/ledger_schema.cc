@@ -61,7 +61,15 @@ constexpr const char* kVersion3 =
     "PRAGMA user_version=3;"
     "COMMIT;";
 
-constexpr std::array<const char*, kSchemaVersion> kMigrations{kVersion1, kVersion2, kVersion3};
+// How often jobs claim to make checkpoints.
+constexpr const char* kVersion4 =
+    "BEGIN IMMEDIATE;"
+    "ALTER TABLE attempt ADD COLUMN checkpoint INTEGER;"
+    "PRAGMA user_version=4;"
+    "COMMIT;";
+
+constexpr std::array<const char*, kSchemaVersion> kMigrations{kVersion1, kVersion2, kVersion3,
+                                                              kVersion4};
 
 }  // namespace
 

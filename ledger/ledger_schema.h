@@ -1,8 +1,8 @@
 // ledger/ledger_schema.h — the tables of the ledger's file, version by version.
 //
 // Version 1 has attempts, waits and requests for capacity. Version 2 adds nodes, prices and users.
-// Version 3 adds images and the declared longest run times. A version that files may have is never
-// changed: tests/ledger/schemas has a file of each version.
+// Version 3 adds images and the declared longest run times, version 4 the claimed checkpoints. A
+// version that files may have is never changed: tests/ledger/schemas has a file of each version.
 //
 // Threads: those of the connection. Errors: as the functions of base/sqlite.
 #pragma once

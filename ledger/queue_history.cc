@@ -27,11 +27,8 @@ std::optional<Seconds> NearestRank(std::vector<Seconds> values, double share) {
 }
 
 StreamedHistory::StreamedHistory(const Period& period, std::int64_t parts) {
-  const Seconds length = period.to - period.from;
-  for (std::int64_t i = 0; i < parts; ++i) {
-    const HistoryPart part{.from = period.from + length * i / parts,
-                           .to = period.from + length * (i + 1) / parts};
-    if (part.from < part.to) parts_.push_back(part);
+  for (const Period& part : Divided(period, parts)) {
+    parts_.push_back({.from = part.from, .to = part.to});
   }
   waits_.resize(parts_.size());
   held_.resize(parts_.size());

@@ -33,8 +33,7 @@ struct HistoryPart {
 // The value at this share of the sorted values; nullopt: there is none.
 std::optional<Seconds> NearestRank(std::vector<Seconds> values, double share);
 
-// The history of attempts that come one by one, in any order. If `parts` is above zero, the parts
-// have equal length, but for the rounding to seconds. A part of no length is left out.
+// The history of attempts that come one by one, in any order, in the parts of Divided().
 class StreamedHistory {
  public:
   StreamedHistory(const Period& period, std::int64_t parts);

@@ -77,6 +77,8 @@ struct AttemptRecord {
   std::optional<std::int64_t> hourly_nano;
   std::string image;  // image of the first container of each pod set, with commas; empty: unknown
   std::optional<Seconds> declared;  // the declared longest run time; nullopt: none is declared
+  // The time between two checkpoints that its job claims; nullopt: none is claimed.
+  std::optional<Seconds> checkpoint;
   std::vector<ResourceUse> resources;
   // In a record for the ledger: at most one, the present cause. In a row that was read: all.
   std::vector<Wait> waits;

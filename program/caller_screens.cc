@@ -18,6 +18,7 @@
 #include "view/screens/capacity.h"
 #include "view/screens/cost_screen.h"
 #include "view/screens/pending_capacity.h"
+#include "view/screens/text.h"
 #include "view/screens/topology.h"
 #include "view/view_reader.h"
 
@@ -77,6 +78,23 @@ Status CheckImpersonation(view::Session& session, const std::string& user) {
                "the controller may not ask on behalf of " + user +
                    ": give its account the right to impersonate users and groups "
                    "(docs/guide/dashboard.md, \"Who sees what\")"};
+}
+
+// What the nodes have, for callers who may list nodes.
+void AddMachines(view::Session& session, const MirrorObjects& objects, Json& screen) {
+  if (!session.GetAll({"/api/v1/nodes?limit=1"}).front()) {
+    Json& hidden = screen["hidden"];
+    if (std::find(hidden.begin(), hidden.end(), "nodes") == hidden.end()) hidden.push_back("nodes");
+    return;
+  }
+  Json machines = Json::array();
+  for (const auto& [resource, total] : objects.machines) {
+    machines.push_back({{"resource", resource},
+                        {"unit", view::UnitOf(resource)},
+                        {"ready", total.ready},
+                        {"all", total.all}});
+  }
+  screen["machines"] = std::move(machines);
 }
 
 Error Busy() {
@@ -260,6 +278,7 @@ Result<std::string> CallerScreens::Capacity(view::Session& session,
   }
   Json screen = view::CapacityScreenJson(view);
   screen["prices"] = view::PricesJson(view);
+  AddMachines(session, objects, screen);
   return LineOf(screen);
 }
 

@@ -170,6 +170,7 @@ void ReadFeed::Start(kube::Manager& manager) {
   inbox_->Listen(manager.InformerFor<api::ClusterQueue>(), &ReadBatch::cluster_queues);
   inbox_->Listen(manager.InformerFor<api::Cohort>(), &ReadBatch::cohorts);
   inbox_->Listen(manager.OptionalInformerFor<api::ProvisioningRequest>(), &ReadBatch::requests);
+  inbox_->Listen(manager.OptionalInformerFor<api::Node>(), &ReadBatch::nodes);
   manager.OnSynced([weak = std::weak_ptr(inbox_)] {
     if (const auto inbox = weak.lock()) inbox->Post();
   });

@@ -90,6 +90,9 @@ void ReadMirror::Take(const ReadBatch& batch) {
   TakeTurns(batch.turns);
   Store(batch.workloads, workloads_);
   for (const auto& [key, workload] : batch.workloads) dirty_workloads_.insert(key);
+  for (const auto& [key, node] : batch.nodes) {
+    node == nullptr ? machines_.Remove(key.name) : machines_.Set(*node);
+  }
 }
 
 // Marks the workloads whose turns have come, gone or changed.
@@ -435,6 +438,7 @@ MirrorObjects ReadMirror::Objects() const {
   copy(cohorts_, objects.cohorts);
   copy(requests_, objects.requests);
   for (const auto& [queue, turns] : turns_) objects.turns.insert(turns.begin(), turns.end());
+  objects.machines = machines_.Sums();
   return objects;
 }
 

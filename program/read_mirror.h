@@ -23,6 +23,7 @@
 #include "api/workload.h"
 #include "base/clock.h"
 #include "kube/client/object_store.h"
+#include "program/machine_totals.h"
 #include "program/queue_turns.h"
 #include "readapi/model.h"
 #include "view/screens/cluster_view.h"
@@ -39,13 +40,14 @@ struct ReadBatch {
   Changed<api::ClusterQueue> cluster_queues;
   Changed<api::Cohort> cohorts;
   Changed<api::ProvisioningRequest> requests;
+  Changed<api::Node> nodes;
   // By ClusterQueue: the turns of its waiting workloads, where the queue has an order of its own
   // (queue_turns.h).
   std::map<std::string, QueueTurns::Turns> turns;
 
   bool empty() const {
     return workloads.empty() && local_queues.empty() && cluster_queues.empty() && cohorts.empty() &&
-           requests.empty() && turns.empty();
+           requests.empty() && nodes.empty() && turns.empty();
   }
 };
 
@@ -57,6 +59,7 @@ struct MirrorObjects {
   std::vector<std::shared_ptr<const api::Cohort>> cohorts;
   std::vector<std::shared_ptr<const api::ProvisioningRequest>> requests;
   QueueTurns::Turns turns;
+  std::map<std::string, MachineTotal> machines;  // by resource
 };
 
 class ReadMirror {
@@ -114,6 +117,7 @@ class ReadMirror {
   kube::ObjectStore<api::ClusterQueue> cluster_queues_;
   kube::ObjectStore<api::Cohort> cohorts_;
   kube::ObjectStore<api::ProvisioningRequest> requests_;
+  MachineTotals machines_;
   std::map<std::string, QueueTurns::Turns> turns_;  // by ClusterQueue
   std::set<api::ObjectKey> dirty_workloads_;
   std::set<api::ObjectKey> dirty_local_queues_;

@@ -11,6 +11,7 @@
 #include "api/codec/json_write.h"
 #include "ledger/capacity_history.h"
 #include "ledger/queue_history.h"
+#include "ledger/report_history.h"
 #include "provisioning/request_reasons.h"
 #include "view/screens/history_screen.h"
 
@@ -25,6 +26,7 @@ constexpr std::chrono::seconds kKeptAtMost{20};
 constexpr std::size_t kMostKept = 64;
 constexpr int kMostWaiting = 8;
 constexpr std::size_t kMostCohortQueues = 256;  // about 2 MB of text
+constexpr std::size_t kMostLinesOverTime = 12;
 constexpr ledger::Seconds kDaySeconds = 86'400;
 
 ledger::ReportBy GroupOf(const std::string& by) {
@@ -166,6 +168,18 @@ Result<std::string> ReportSource::MakeCohort(const readapi::ReportQuery& query,
   return api::FormatJson(view::CohortHistoryJson(query.name, times, parts)) + "\n";
 }
 
+Result<std::string> ReportSource::MakeOverTime(const readapi::ReportQuery& query,
+                                               ledger::LedgerReader& reader,
+                                               const ledger::HistoryFilter& filter) const {
+  BERTH_TRY(const auto nodes, reader.NodeTimes(filter));
+  ledger::StreamedReportHistory history(nodes, GroupOf(query.by), query.by,
+                                        PeriodOf(query, clock_.Now()), PartsOf(query.days));
+  BERTH_CHECK_OK(EachAttempt(
+      reader, filter, [&history](const ledger::AttemptRecord& attempt) { history.Add(attempt); }));
+  return api::FormatJson(view::ReportHistoryJson(history.Take(kMostLinesOverTime), query.by)) +
+         "\n";
+}
+
 Result<std::string> ReportSource::MakeCapacity(const readapi::ReportQuery& query,
                                                ledger::LedgerReader& reader,
                                                const ledger::HistoryFilter& filter) const {
@@ -199,6 +213,7 @@ Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const 
   if (query.of == Of::kQueue) return MakeQueue(query, reader, std::move(filter));
   if (query.of == Of::kCohort) return MakeCohort(query, reader, filter);
   if (query.of == Of::kCapacity) return MakeCapacity(query, reader, filter);
+  if (query.of == Of::kOverTime) return MakeOverTime(query, reader, filter);
   BERTH_TRY(const auto nodes, reader.NodeTimes(filter));
   ledger::StreamedReport report(nodes, GroupOf(query.by), query.by, period);
   BERTH_CHECK_OK(EachAttempt(

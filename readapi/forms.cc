@@ -28,7 +28,10 @@ constexpr Form kForms[] = {
      "whole|null, nominal? whole|null, limit? text, message? text"},
     {"PastReason", "reason text, message text, first time|null, last time|null, count whole"},
     {"Spared", "workload text, because text"},
-    {"Reason", "kind text, message text, tried? Tried[], mayPreempt? text, history? PastReason[]"},
+    {"MeasuredStops", "lostSeconds whole, count whole"},
+    {"Reason",
+     "kind text, message text, tried? Tried[], mayPreempt? text, history? PastReason[], stops? "
+     "MeasuredStops"},
     {"Assigned", "podSet text, flavor text, resource text, unit text, amount whole"},
     {"Advice", "reason text, class text, who text, remedy text"},
     {"AskedPool", "name text, nodes whole, maxNodes whole|null, stock whole|null"},
@@ -76,8 +79,8 @@ constexpr Form kForms[] = {
     {"Capacity",
      "time time, requests OpenRequest[], nodePools CapacityPool[], stock Stock[], cost "
      "QueueCost[], prices Price[], pendingPods? PendingPods[], karpenterNodePools? "
-     "KarpenterPool[], "
-     "hidden text[], narrowed text[]"},
+     "KarpenterPool[], machines? Machines[], hidden text[], narrowed text[]"},
+    {"Machines", "resource text, unit text, ready whole, all whole"},
     {"PendingPods",
      "namespace text, workload text, check text, flavors text[], state one of Pending PodsWait, "
      "ageSeconds whole, message text"},
@@ -110,10 +113,18 @@ constexpr Form kForms[] = {
      "localQueue? text, drain? yes, workload? text, priority? whole, nodePool? text, zone? text, "
      "stock? whole|null"},
     {"Done", "done text"},
+    {"StopCosts", "measured whole, unmeasured whole, claimedHours number, lostHours number"},
     {"ReportLine",
      "key text, workloads whole, attempts whole, outcomes numbers, waits whole, waitedHours "
      "number, waitedHoursByResource numbers, usedHours numbers, destroyedHours numbers, "
-     "chargedHours numbers, costUsd number, measuredUsd number, unpriced whole"},
+     "stops StopCosts, chargedHours numbers, costUsd number, measuredUsd number, unpriced whole"},
+    {"ReportPart",
+     "waitedHours number, usedHours numbers, destroyedHours numbers, chargedHours numbers, costUsd "
+     "number"},
+    {"ReportHistoryLine", "key text, parts ReportPart[]"},
+    {"ReportHistory",
+     "by text, times HistoryTime[], lines ReportHistoryLine[], others ReportPart[], otherLines "
+     "whole"},
     {"HistoryPart",
      "from time, to time, admitted whole, preempted whole, p50WaitSeconds whole|null, "
      "p90WaitSeconds whole|null, used Amount[]"},

@@ -202,17 +202,22 @@ Json ReportedNamespace() {
                        {{"type", "string"}}, kMaxNamespaces);
 }
 
-Json ReportsPath() {
+Json ReportGroups(ReportQuery::Of of) {
   Json groups = Json::array();
-  for (const char* group : kReportGroups) groups.push_back(group);
+  for (const std::string group : kReportGroups) {
+    if (of != ReportQuery::Of::kOverTime || group != "cause") groups.push_back(group);
+  }
+  return Parameter("by", "a line for each of these",
+                   {{"type", "string"}, {"enum", groups}, {"default", "clusterqueue"}});
+}
+
+Json ReportsPath() {
   Json responses = Responses(Content("application/json", SchemaOfType("Report")));
   return {{"get",
            {{"operationId", "readReport"},
             {"description", "the accounts of a period, from the ledger, as `berth report`"},
             {"parameters",
-             {Parameter("by", "a line for each of these",
-                        {{"type", "string"}, {"enum", groups}, {"default", "clusterqueue"}}),
-              DaysParameter(), ReportedNamespace(),
+             {ReportGroups(ReportQuery::Of::kAccounts), DaysParameter(), ReportedNamespace(),
               Parameter("format", "csv: a file, with a heading",
                         {{"type", "string"}, {"enum", {"json", "csv"}}})}},
             {"responses", std::move(responses)}}}};
@@ -283,6 +288,12 @@ void AddCallerPaths(Json& paths) {
       Json::array({Parameter("cohort", "needed", {{"type", "string"}}), DaysParameter(),
                    ReportedNamespace()}),
       "CohortHistory");
+  paths[kReportHistoryPath] = CallerPath(
+      "readReportHistory",
+      "the accounts of a period over time, from the ledger: hours used and destroyed, waits and "
+      "costs of each part of the period. Further lines are summed",
+      Json::array({ReportGroups(ReportQuery::Of::kOverTime), DaysParameter(), ReportedNamespace()}),
+      "ReportHistory");
   paths[kCapacityHistoryPath] = CallerPath(
       "readCapacityHistory",
       "what was asked of clouds over time, by class and by shape, the nodes of pools, and prices, "

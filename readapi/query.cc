@@ -283,4 +283,16 @@ Result<ReportQuery> ParseReportQuery(const Parameters& parameters) {
   return query;
 }
 
+Result<ReportQuery> ParseReportHistoryQuery(const Parameters& parameters) {
+  for (const auto& [name, text] : parameters) {
+    if (name == "format") return Invalid(name, "a report over time is JSON");
+    if (name == "by" && text == "cause") {
+      return Invalid(name, "a report over time has no lines for causes");
+    }
+  }
+  BERTH_TRY(ReportQuery query, ParseReportQuery(parameters));
+  query.of = ReportQuery::Of::kOverTime;
+  return query;
+}
+
 }  // namespace berth::readapi

@@ -70,6 +70,7 @@ struct ReportQuery {
     kWorkload,  // the turns of the Workload `name` in the only one of `namespaces`
     kCohort,    // the usage of the ClusterQueues below the Cohort `name`, over time
     kCapacity,  // the requests to clouds, and the nodes of pools, over time
+    kOverTime,  // kAccounts for each part of the days
   };
   std::string by = "clusterqueue";      // one of kReportGroups
   std::int64_t days = 7;                // until now; 1 to kMostReportDays
@@ -84,11 +85,14 @@ struct ReportQuery {
 inline constexpr char kHistoryPath[] = "/api/v1/history";
 inline constexpr char kCohortHistoryPath[] = "/api/v1/history/cohort";
 inline constexpr char kCapacityHistoryPath[] = "/api/v1/capacity/history";
+inline constexpr char kReportHistoryPath[] = "/api/v1/reports/history";
 inline constexpr std::int64_t kMostReportDays = 366;
 // The groups of reports; their keys name no namespaces but those of the attempts.
 inline constexpr const char* kReportGroups[] = {"queue", "clusterqueue", "namespace", "priority",
                                                 "cause", "user",         "pool",      "team"};
 Result<ReportQuery> ParseReportQuery(const Parameters& parameters);
+// The query of a report over time: `by`, `days`, `namespace`.
+Result<ReportQuery> ParseReportHistoryQuery(const Parameters& parameters);
 // The query of a queue's history: `clusterQueue`, `days`, `namespace`.
 Result<ReportQuery> ParseHistoryQuery(const Parameters& parameters);
 // The query of the history of a Cohort: `cohort`, `days`, `namespace`.

@@ -42,7 +42,8 @@ Resource Workloads() {
            Readers::kAll, "Amount[]"},
           {"remark", kText, Use::kPlain, "place, result, or reason, in words"},
           {"reason", kObject, Use::kPlain,
-           "reason for the wait: {kind, message, tried, mayPreempt, history}; null: it does not "
+           "reason for the wait: {kind, message, tried, mayPreempt, history, stops}; null: it does "
+           "not "
            "wait",
            Readers::kAll, "Reason|null"},
           {"notPreempted", kList, Use::kPlain,

@@ -74,11 +74,17 @@ bool VictimRules::HasTimeSlices(ClusterQueueId queue) const {
   return !rules_.empty() && Of(queue).time_slice > Duration::zero();
 }
 
+Duration VictimRules::LeastLoss(const Reservation& victim) const {
+  const auto measured = costs_.Of(victim.run_kind);
+  return std::max(Of(victim.cluster_queue).least_checkpoint,
+                  measured ? measured->lost : Duration::zero());
+}
+
 WallTime VictimRules::SliceEnd(const Reservation& reservation) const {
   const Rule& rule = Of(reservation.cluster_queue);
   const api::Workload& object = *reservation.object;
   const bool keeps_its_work =
-      api::WorkSinceCheckpoint(object.meta.annotations, rule.time_slice, rule.least_checkpoint) <=
+      api::WorkSinceCheckpoint(object.meta.annotations, rule.time_slice, LeastLoss(reservation)) <=
       rule.time_slice / 2;
   Duration slice = rule.time_slice;
   const int expired = ExpiredSlices(object);
@@ -143,8 +149,8 @@ double VictimRules::WorkLost(const Reservation& victim, const PreemptorNeed& nee
     size = std::max(size, static_cast<double>(held) / static_cast<double>(needed));
   }
   const Duration ran = std::max(now_ - StartOf(victim), Duration::zero());
-  return size * Seconds(api::WorkSinceCheckpoint(victim.object->meta.annotations, ran,
-                                                 Of(victim.cluster_queue).least_checkpoint));
+  return size *
+         Seconds(api::WorkSinceCheckpoint(victim.object->meta.annotations, ran, LeastLoss(victim)));
 }
 
 std::optional<WallTime> VictimRules::PutOffUntil(const PreemptorNeed& need, double work_lost) {

@@ -24,7 +24,8 @@
 //
 // The work that a victim loses is the time since its admission, or at most the time between two
 // checkpoints (api/checkpoint.h), times its size: its usage of a contested flavor-resource as a
-// multiple of the preemptor's, the largest if there are several.
+// multiple of the preemptor's, the largest if there are several. Where stops of workloads like the
+// victim have cost more than the time between two checkpoints, this cost counts.
 //
 // Threads: one. Errors: none.
 // Source: KAI scheduler, minimum run time of queues.
@@ -35,6 +36,7 @@
 #include <utility>
 #include <vector>
 
+#include "admission/policies/restart_costs.h"
 #include "admission/quota/quota_tree.h"
 #include "admission/quota/reservations.h"
 #include "api/queue_policy.h"
@@ -54,6 +56,8 @@ struct PreemptorNeed {
 
 class VictimRules {
  public:
+  // `costs` must outlive the rules.
+  explicit VictimRules(const RestartCosts& costs) : costs_(costs) {}
   void Set(ClusterQueueId queue, const api::QueuePolicy& policy);
   // Call before each cycle.
   void Begin(WallTime now) { now_ = now; }
@@ -101,6 +105,8 @@ class VictimRules {
     friend bool operator==(const Rule&, const Rule&) = default;
   };
   const Rule& Of(ClusterQueueId queue) const;
+  // The least time that counts as lost by a stop of the workload, unless it has run for less.
+  Duration LeastLoss(const Reservation& victim) const;
   void LookAt(ClusterQueueId queue, WallTime at);
   // A workload that found too few expired slices. It is tried again at `until`.
   struct Waiting {
@@ -115,6 +121,7 @@ class VictimRules {
     std::optional<WallTime> first_end;  // the first end of a slice that protects an equal
   };
 
+  const RestartCosts& costs_;
   std::map<ClusterQueueId, Rule> rules_;
   std::map<ClusterQueueId, WallTime> looks_;  // the next instant of each queue for TakeDue
   std::map<ClusterQueueId, Waiting> waiting_;

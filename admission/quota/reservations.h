@@ -28,6 +28,7 @@ struct Reservation {
   std::int64_t priority = 0;
   WallTime queued_at{};            // queue-order instant
   WallTime reserved_at{};          // when QuotaReserved became true
+  std::uint64_t run_kind = 0;      // RestartCosts::KindOf (policies/restart_costs.h)
   bool evicted = false;            // evicted, and its pods have not all stopped
   bool admitted = false;           // condition Admitted
   bool pods_ready = false;         // condition PodsReady

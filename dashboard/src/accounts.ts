@@ -16,7 +16,7 @@ export interface Columns {
 }
 
 // Where every line with a GPU counts whole GPUs, shares of them are left out.
-export function columnsOf(lines: ReportLine[]): Columns {
+export function columnsOf(lines: Pick<ReportLine, "usedHours" | "chargedHours" | "costUsd">[]): Columns {
   const all = [...new Set(lines.flatMap((line) => Object.keys(line.usedHours)))].sort();
   const countsGpus = lines.every((line) => GPUS in line.usedHours || !Object.keys(line.usedHours).some(isGpuResource));
   return {

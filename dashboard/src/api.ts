@@ -1,10 +1,10 @@
 // The read API as functions: lists, one workload, counts, and the session. Every request is for this
 // server alone; the session is in a cookie that scripts cannot read.
 
-import type { Action, Capacityrequests, Cohorts, Count, ForecastHits, Queues, Report, Story, StoryPod, WhatIfChanges, Workloads } from "./berth_read_api";
+import type { Action, Capacityrequests, Cohorts, Count, ForecastHits, Queues, Report, ReportHistory, Story, StoryPod, WhatIfChanges, Workloads } from "./berth_read_api";
 import { ReadApi } from "./berth_read_api";
 
-export type { Action, Capacity, CapacityCounts, CapacityHistory, CapacityLine, CapacityPool, CohortHistory, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, PodLog, Quota, Reason, Report, ReportLine, Step, StoryPod, ToldEvent, Topology, TopologyNode, Use, WhatIf, WhatIfJob, WhatIfSide, WorkloadHistory } from "./berth_read_api";
+export type { Action, Capacity, CapacityCounts, CapacityHistory, CapacityLine, CapacityPool, CohortHistory, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, PodLog, Quota, Reason, Report, ReportHistory, ReportLine, Step, StoryPod, ToldEvent, Topology, TopologyNode, Use, WhatIf, WhatIfJob, WhatIfSide, WorkloadHistory } from "./berth_read_api";
 
 export interface Row {
   id: string;
@@ -121,6 +121,7 @@ export const cohortHistory = (cohort: string, days: number) => api.readCohortHis
 export const capacityHistory = (days: number, namespace: string) => api.readCapacityHistory({ days, ...named(namespace) });
 export const workloadHistory = (namespace: string, name: string) => api.readWorkloadHistory(namespace, name);
 export const report = (parameters: Parameters): Promise<Report> => request(`/reports${queryOf(parameters)}`);
+export const reportHistory = (by: string, days: number, namespace: string): Promise<ReportHistory> => request(`/reports/history${queryOf({ by, days, namespace })}`);
 export const reportFile = (parameters: Parameters): string => `${ROOT}/reports${queryOf({ ...parameters, format: "csv" })}`;
 export const whatIf = (csrf: string, changes: WhatIfChanges) => client(csrf).askWhatIf(changes);
 export const act = (csrf: string, action: Action) => client(csrf).act(action);

@@ -54,7 +54,7 @@ const SHORTLY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short
 export const shortly = (seconds: number) => SHORTLY.format(seconds * 1000);
 
 // The beginnings of parts, the indices of those that have one, and the end of the last.
-function timesOf(parts: { from: string; to: string }[]): { times: number[]; kept: number[]; to: number } {
+export function timesOf(parts: { from: string; to: string }[]): { times: number[]; kept: number[]; to: number } {
   const { seconds, kept } = secondsOf(parts.map((part) => part.from));
   const end = Date.parse(parts.at(-1)?.to ?? "") / 1000;
   return { times: seconds, kept, to: Number.isNaN(end) ? (seconds.at(-1) ?? 0) : end };

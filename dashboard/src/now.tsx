@@ -32,7 +32,7 @@ export function NowView() {
   return (
     <>
       <Verdict now={now} next={startsOf(turns.rows, 1)[0] ?? null} />
-      <Figures states={now?.states ?? null} main={now?.main ?? null} />
+      <Figures states={now?.states ?? null} main={now?.main ?? null} nodes={now?.nodes ?? null} />
       <AlertList alerts={now?.alerts ?? []} />
       <div class="board">
         <div class="third">
@@ -120,7 +120,7 @@ function Verdict({ now, next }: { now: Known | null; next: Workload | null }) {
 const SHOWN_STATES = ["waiting", "reserved", "running", "stopping", "failed"];
 const MEANINGS: Record<string, string> = { waiting: "in a queue", reserved: "have quota, wait for machines", running: "admitted", stopping: "being stopped", failed: "ended with an error" };
 
-function Figures({ states, main }: { states: Count[] | null; main: Total | null }) {
+function Figures({ states, main, nodes }: { states: Count[] | null; main: Total | null; nodes: number | null }) {
   const number = (state: string) => states?.find((each) => each.value === state)?.count ?? 0;
   const share = main && main.quota ? Math.min(100, (100 * main.used) / main.quota) : 0;
   return (
@@ -150,6 +150,7 @@ function Figures({ states, main }: { states: Count[] | null; main: Total | null 
                 <rect class="bar-used" width={share} height="10" />
               </svg>
             )}
+            {nodes !== null && <small>{amount(nodes, main.unit)} on ready nodes</small>}
           </div>
         </li>
       )}

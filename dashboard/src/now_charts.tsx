@@ -1,5 +1,5 @@
-// The last hours on the first view: workloads, causes of waits, and the use of the main resource against its quota. The
-// page draws what it has seen, and before that what the ledger knows.
+// The last hours on the first view: workloads, causes of waits, and the use of the main resource against its quota and
+// what ready nodes have. The page draws what it has seen, and before that what the ledger knows.
 import { useMemo, useState } from "preact/hooks";
 import { isGpuResource } from "./accounts";
 import { cohortHistory, queueHistory, type Queue } from "./api";
@@ -114,9 +114,11 @@ function UseChart({ queues, main, all, end, from, to, window }: UseChartOf) {
     const text = (value: number) => amount(value, main.unit);
     const drawn: ChartLine[] = [{ label: "in use", values: used, text, color: "--c1", look: "area" }];
     if (main.quota !== null) drawn.push({ label: "quota", values: quota, text, color: "--c8", look: "dashes" });
+    const nodes = [...before.map(() => null), ...points.map((point) => ("used" in point ? (point.nodes ?? null) : null))];
+    if (nodes.some((value) => value !== null)) drawn.push({ label: "on ready nodes", values: nodes, text, color: "--c3", look: "step" });
     return { times: [...before.map((each) => each.at), ...points.map((point) => point.at)], drawn };
   }, [past, all, main]);
-  return <TimeChart label={`${main.resource} in use against quota`} times={lines.times} lines={lines.drawn} end={end} from={from} to={to} window={window} />;
+  return <TimeChart label={`${main.resource} in use against quota and nodes`} times={lines.times} lines={lines.drawn} end={end} from={from} to={to} window={window} />;
 }
 
 interface Past {

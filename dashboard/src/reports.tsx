@@ -1,11 +1,14 @@
 // Accounts of a period, from the ledger: who used, waited and lost how much.
-import { useState } from "preact/hooks";
-import { Problem, report, reportFile, type Report, type ReportLine } from "./api";
+import { useMemo, useState } from "preact/hooks";
+import { Problem, report, reportFile, reportHistory, type Report, type ReportHistory, type ReportLine } from "./api";
 import { columnsOf, costText, GPUS, money } from "./accounts";
+import { TimeChart } from "./chart";
 import { count } from "./format";
-import { scope, useFresh } from "./live";
+import { timesOf } from "./history";
+import { scope, useAnswer, useFresh } from "./live";
+import { firstDrawn, hours, linesOf, measuresOf, resourceWord, type Measure } from "./over_time";
 import { Notice, Panel, Skeleton, When } from "./parts";
-import { address, change } from "./router";
+import { address, change, useAddressed } from "./router";
 import { useStore } from "./store";
 import { Choice } from "./workloads";
 
@@ -63,6 +66,7 @@ export function ReportsView() {
       </form>
       {!current && <Skeleton />}
       {current?.problem && <Notice kind="problem">{current.problem.message}</Notice>}
+      {current?.report && current.report.lines.length > 0 && by !== "cause" && <OverTime by={by} days={days} namespace={namespace} />}
       {current?.report && (
         <div class={isStale ? "stale" : undefined}>
           <Lines report={current.report} />
@@ -72,14 +76,38 @@ export function ReportsView() {
   );
 }
 
-function hours(value: number): string {
-  return value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 2 : 0 });
+// One measure of the report for each part of its time, by line.
+function OverTime({ by, days, namespace }: { by: string; days: string; namespace: string }) {
+  const { answer, problem, isStale } = useAnswer(null, `report history ${by} ${days} ${namespace}`, () => reportHistory(by, Number(days), namespace), { of: `report history ${namespace}` });
+  const [chosen, setChosen] = useAddressed("show", "");
+  const measures = useMemo(() => (answer ? measuresOf(answer) : []), [answer]);
+  const measure = measures.find((each) => each.key === chosen) ?? measures[0];
+  if (problem) return <Notice kind="problem">{problem.message}</Notice>;
+  if (!answer) return <Skeleton />;
+  if (!measure) return null;
+  const options = measures.map((each): [string, string] => [each.key, each.name]);
+  return (
+    <Panel title="Over time" aside={<Choice label="Show" value={measure.key} options={options} onChange={setChosen} />}>
+      <div class={isStale ? "stale" : undefined}>
+        <OverTimeChart history={answer} measure={measure} />
+      </div>
+    </Panel>
+  );
+}
+
+function OverTimeChart({ history, measure }: { history: ReportHistory; measure: Measure }) {
+  const { times, kept, to } = useMemo(() => timesOf(history.times), [history]);
+  const lines = useMemo(() => linesOf(history, measure).map((line) => ({ ...line, values: kept.map((i) => line.values[i] ?? null) })), [history, measure.key]);
+  const from = times[firstDrawn(lines)] ?? 0;
+  return <TimeChart label={`${measure.name}, by line`} times={times} lines={lines} end={to} from={from} to={to} isStacked height={220} />;
 }
 
 function Lines({ report: { lines, from, to } }: { report: Report }) {
   const { resources, isCharged, isPriced } = columnsOf(lines);
   const heading = ["", "Workloads", "Attempts", "Waited, hours"];
-  for (const resource of resources) heading.push(`${resource} hours used`, "destroyed");
+  for (const resource of resources) heading.push(`${resourceWord(resource)} hours used`, "destroyed");
+  const hasStops = lines.some((line) => line.stops.measured > 0);
+  if (hasStops) heading.push("Stops with checkpoints", "hours they cost", "hours claimed");
   if (isCharged) heading.push("Node hours charged", "GPU hours charged");
   if (isPriced) heading.push("USD", "of it measured");
   if (lines.length === 0) return <Notice kind="empty">Nothing has happened in this time.</Notice>;
@@ -88,6 +116,7 @@ function Lines({ report: { lines, from, to } }: { report: Report }) {
     count(line.attempts),
     hours(line.waitedHours),
     ...resources.flatMap((resource) => [hours(line.usedHours[resource] ?? 0), hours(line.destroyedHours[resource] ?? 0)]),
+    ...(hasStops ? [count(line.stops.measured), hours(line.stops.lostHours), hours(line.stops.claimedHours)] : []),
     ...(isCharged ? [hours(line.chargedHours["nodes"] ?? 0), hours(line.chargedHours[GPUS] ?? 0)] : []),
     ...(isPriced ? [costText(line), money(line.measuredUsd)] : []),
   ];

@@ -9,6 +9,7 @@ export interface Sample {
   causes: Record<string, number>;
   used: number;
   quota: number | null; // null: without a limit
+  nodes?: number | null; // of the main resource on ready nodes; null or absent: not known
 }
 
 const DAY_S = 24 * 3_600;

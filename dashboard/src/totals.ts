@@ -1,6 +1,6 @@
 // The resource that the queues of a cluster are for, and how much of it is in use.
 import { isGpuResource } from "./accounts";
-import type { Use } from "./berth_read_api";
+import type { Machines, Use } from "./berth_read_api";
 import { isInfinite } from "./format";
 
 export interface Total {
@@ -8,6 +8,13 @@ export interface Total {
   unit: string;
   used: number;
   quota: number | null; // null: without a limit
+}
+
+// What ready nodes have of the resource; null: it is not known.
+export function onNodes(main: Total | null, machines: Machines[] | undefined): number | null {
+  if (main === null || machines === undefined) return null;
+  const isMain = (resource: string) => (main.resource === "CPUs" ? resource === "cpu" : main.resource === "GPUs" ? isGpuResource(resource) : resource === main.resource);
+  return machines.filter((each) => isMain(each.resource)).reduce((sum, each) => sum + each.ready, 0);
 }
 
 // The use of all queues of the resource that they are for: GPUs if one has a quota of them, else processors.

@@ -8,7 +8,7 @@ import { clock } from "./parts";
 import { address } from "./router";
 import { samplesOf, stepAt, withSample, type Sample } from "./seen";
 import { keptStore, Store, useStore } from "./store";
-import { totalOf, type Total } from "./totals";
+import { onNodes, totalOf, type Total } from "./totals";
 
 const SUPPLY_PAUSE_MS = 120_000; // it is read from the API server
 const COUNTS_PAUSE_MS = 2_000; // on the first view
@@ -26,6 +26,7 @@ export interface Known {
   queues: List<Queue>; // without their flavors
   alerts: Alert[];
   main: Total | null; // the resource that the queues are for
+  nodes: number | null; // of it on ready nodes; null: not known
 }
 
 export const known = new Store<Known | null>(null);
@@ -67,6 +68,7 @@ export function Watcher({ user }: { user: string }) {
   const sum = (values: Count[] | null) => (values ?? []).reduce((total, each) => total + each.count, 0);
   const main = useMemo(() => totalOf(queues.rows), [queues.rows]);
   const stock = supply.answer?.stock;
+  const nodes = onNodes(main, supply.answer?.machines);
   const failed = requests.values?.find((each) => each.value === "Failed")?.count ?? 0;
   const alerts = useMemo(
     () => alertsOf({ queues: queues.rows, unanswered: unanswered.rows, stock: stock ?? [], misconfigured: sum(misconfigured.values), failed, oldest: oldest.rows }, Date.now()),
@@ -81,12 +83,12 @@ export function Watcher({ user }: { user: string }) {
     const last = samples.get().at(-1);
     if (last && at - last.at < stepAt(0)) return;
     const waits = Object.fromEntries(causes.values.filter((each) => each.value !== "").map((each) => [each.value, each.count]));
-    samples.set(withSample(samples.get(), { at, waiting: of("waiting"), reserved: of("reserved"), running: of("running"), causes: waits, used: main?.used ?? 0, quota: main?.quota ?? null }));
+    samples.set(withSample(samples.get(), { at, waiting: of("waiting"), reserved: of("reserved"), running: of("running"), causes: waits, used: main?.used ?? 0, quota: main?.quota ?? null, nodes }));
   };
   const problem = states.problem ?? queues.problem;
   useEffect(() => {
-    known.set({ states: states.values, causes: causes.values, problem, queues, alerts, main });
-  }, [states.values, causes.values, problem, queues.rows, queues.loading, queues.problem, alerts]);
+    known.set({ states: states.values, causes: causes.values, problem, queues, alerts, main, nodes });
+  }, [states.values, causes.values, problem, queues.rows, queues.loading, queues.problem, alerts, nodes]);
   useEffect(() => latest.current());
   useEffect(() => {
     const saver = setInterval(save, SAVE_MS);

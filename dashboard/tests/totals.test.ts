@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { totalOf } from "../src/totals";
+import { onNodes, totalOf } from "../src/totals";
 
 const use = (resource: string, used: number, nominal: number, unit = "items") => ({ resource, unit, used, nominal, borrowed: 0, lent: 0 });
 
@@ -13,4 +13,18 @@ test("queues are for GPUs where they have some, else for processors", () => {
 
 test("a quota without an end is none to fill", () => {
   assert.deepEqual(totalOf([{ resources: [use("nvidia.com/gpu", 3, 1e9)] }]), { resource: "GPUs", unit: "items", used: 3, quota: null });
+});
+
+test("nodes have what is ready of the resource that the queues are for", () => {
+  const machines = [
+    { resource: "cpu", unit: "milliCPU", ready: 64_000, all: 96_000 },
+    { resource: "nvidia.com/gpu", unit: "items", ready: 8, all: 16 },
+    { resource: "amd.com/gpu", unit: "items", ready: 4, all: 4 },
+  ];
+  const total = (resource: string) => ({ resource, unit: "items", used: 0, quota: null });
+  assert.equal(onNodes(total("GPUs"), machines), 12);
+  assert.equal(onNodes(total("amd.com/gpu"), machines), 4);
+  assert.equal(onNodes(total("CPUs"), machines), 64_000);
+  assert.equal(onNodes(total("GPUs"), undefined), null);
+  assert.equal(onNodes(null, machines), null);
 });

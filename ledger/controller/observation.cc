@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "admission/messages.h"
+#include "api/checkpoint.h"
 #include "api/gpu_shares.h"
 #include "api/job_user.h"
 #include "api/reasons.h"
@@ -98,6 +99,9 @@ AttemptRecord Identity(const api::Workload& workload, std::int64_t number) {
   out.image = TruncateUtf8(provisioning::ImagesOf(workload), kMaxImageBytes);
   out.declared = provisioning::ExpectedRun(workload, std::nullopt);
   if (!out.declared) out.declared = provisioning::RunParameter(workload, {});
+  if (const auto every = api::CheckpointEvery(workload.meta.annotations); every && *every) {
+    out.checkpoint = std::chrono::ceil<std::chrono::seconds>(**every).count();
+  }
   return out;
 }
 

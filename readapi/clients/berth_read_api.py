@@ -32,9 +32,9 @@ AskedPool = TypedDict("AskedPool", { "maxNodes": "int | None", "name": "str", "n
 Assigned = TypedDict("Assigned", { "amount": "int", "flavor": "str", "podSet": "str", "resource": "str",
     "unit": "str", })
 Capacity = TypedDict("Capacity", { "cost": "list[QueueCost]", "hidden": "list[str]",
-    "karpenterNodePools": "NotRequired[list[KarpenterPool]]", "narrowed": "list[str]",
-    "nodePools": "list[CapacityPool]", "pendingPods": "NotRequired[list[PendingPods]]", "prices": "list[Price]",
-    "requests": "list[OpenRequest]", "stock": "list[Stock]", "time": "str", })
+    "karpenterNodePools": "NotRequired[list[KarpenterPool]]", "machines": "NotRequired[list[Machines]]",
+    "narrowed": "list[str]", "nodePools": "list[CapacityPool]", "pendingPods": "NotRequired[list[PendingPods]]",
+    "prices": "list[Price]", "requests": "list[OpenRequest]", "stock": "list[Stock]", "time": "str", })
 CapacityAsked = TypedDict("CapacityAsked", { "advice": "NotRequired[Advice]", "class": "str",
     "nodePool": "NotRequired[AskedPool]", "policyStep": "NotRequired[str]", "provisioningRequest": "str", })
 CapacityCounts = TypedDict("CapacityCounts", { "asked": "int", "failed": "int", "open": "int",
@@ -86,6 +86,8 @@ Localqueues = TypedDict("Localqueues", { "clusterQueue": "NotRequired[str]", "id
     "waiting": "NotRequired[int]", })
 LocalqueuesPage = TypedDict("LocalqueuesPage", { "counts": "NotRequired[list[Count]]", "items": "list[Localqueues]",
     "next": "NotRequired[str]", "revision": "str", })
+Machines = TypedDict("Machines", { "all": "int", "ready": "int", "resource": "str", "unit": "str", })
+MeasuredStops = TypedDict("MeasuredStops", { "count": "int", "lostSeconds": "int", })
 Money = TypedDict("Money", { "measured": "NotRequired[bool]", "usd": "str", "usdPerHour": "str", })
 NodeResource = TypedDict("NodeResource", { "allocatable": "int", "resource": "str", "unit": "str", "used": "int", })
 ObjectText = TypedDict("ObjectText", { "kind": "str", "name": "str", "yaml": "str", })
@@ -123,12 +125,18 @@ QueuesPage = TypedDict("QueuesPage", { "counts": "NotRequired[list[Count]]", "it
 Quota = TypedDict("Quota", { "borrowingLimit": "int | None", "flavor": "str", "lendingLimit": "int | None",
     "nominal": "int", "resource": "str", "unit": "str", "used": "NotRequired[int]", })
 Reason = TypedDict("Reason", { "history": "NotRequired[list[PastReason]]", "kind": "str",
-    "mayPreempt": "NotRequired[str]", "message": "str", "tried": "NotRequired[list[Tried]]", })
+    "mayPreempt": "NotRequired[str]", "message": "str", "stops": "NotRequired[MeasuredStops]",
+    "tried": "NotRequired[list[Tried]]", })
 Report = TypedDict("Report", { "by": "str", "from": "str", "lines": "list[ReportLine]", "to": "str", })
+ReportHistory = TypedDict("ReportHistory", { "by": "str", "lines": "list[ReportHistoryLine]", "otherLines": "int",
+    "others": "list[ReportPart]", "times": "list[HistoryTime]", })
+ReportHistoryLine = TypedDict("ReportHistoryLine", { "key": "str", "parts": "list[ReportPart]", })
 ReportLine = TypedDict("ReportLine", { "attempts": "int", "chargedHours": "dict[str, float]", "costUsd": "float",
     "destroyedHours": "dict[str, float]", "key": "str", "measuredUsd": "float", "outcomes": "dict[str, float]",
-    "unpriced": "int", "usedHours": "dict[str, float]", "waitedHours": "float",
+    "stops": "StopCosts", "unpriced": "int", "usedHours": "dict[str, float]", "waitedHours": "float",
     "waitedHoursByResource": "dict[str, float]", "waits": "int", "workloads": "int", })
+ReportPart = TypedDict("ReportPart", { "chargedHours": "dict[str, float]", "costUsd": "float",
+    "destroyedHours": "dict[str, float]", "usedHours": "dict[str, float]", "waitedHours": "float", })
 Room = TypedDict("Room", { "domain": "list[str]", "pods": "int", "topology": "str | None", })
 Session = TypedDict("Session", { "actions": "NotRequired[bool]", "cluster": "NotRequired[str]",
     "csrf": "NotRequired[str]", "openId": "NotRequired[str]", "signedIn": "bool", "user": "NotRequired[str]", })
@@ -141,6 +149,8 @@ Step = TypedDict("Step", { "assigned": "NotRequired[list[Assigned]]", "capacity"
 Stock = TypedDict("Stock", { "askedInADay": "int", "class": "str", "failuresInARow": "int", "flavor": "str",
     "grantedInADay": "int", "leastPods": "int", "medianWaitSeconds": "int | None", "reason": "str | None",
     "restsUntil": "str | None", "shape": "str", "zone": "str", })
+StopCosts = TypedDict("StopCosts", { "claimedHours": "float", "lostHours": "float", "measured": "int",
+    "unmeasured": "int", })
 Story = TypedDict("Story", { "givesUp": "str", "headline": "str", "notSeen": "list[str]", "steps": "list[Step]",
     "subject": "str", "wouldStartIf": "list[str]", })
 StoryPod = TypedDict("StoryPod", { "name": "str", "node": "str | None", "phase": "str", })
@@ -314,6 +324,12 @@ class ReadApi:
             format: str | None = None, ) -> Report:
         """the accounts of a period, from the ledger, as `berth report`."""
         return self._ask("GET", "/api/v1/reports", {"by": by, "days": days, "namespace": namespace, "format": format})
+
+    def read_report_history( self, *, by: str | None = None, days: int | None = None,
+            namespace: list[str] | None = None, ) -> ReportHistory:
+        """the accounts of a period over time, from the ledger: hours used and destroyed, waits and costs of each
+        part of the period. Further lines are summed."""
+        return self._ask("GET", "/api/v1/reports/history", {"by": by, "days": days, "namespace": namespace})
 
     def read_topology( self, *, namespace: list[str] | None = None, ) -> Topology:
         """nodes by their levels, who is on them, what is free, where gangs would fit."""

@@ -44,6 +44,7 @@ export interface Capacity {
   cost: QueueCost[];
   hidden: string[];
   karpenterNodePools?: KarpenterPool[];
+  machines?: Machines[];
   narrowed: string[];
   nodePools: CapacityPool[];
   pendingPods?: PendingPods[];
@@ -270,6 +271,16 @@ export interface LocalqueuesPage {
   // `cursor` of the events that follow this page
   revision: string;
 }
+export interface Machines {
+  all: number;
+  ready: number;
+  resource: string;
+  unit: string;
+}
+export interface MeasuredStops {
+  count: number;
+  lostSeconds: number;
+}
 export interface Money {
   measured?: boolean;
   usd: string;
@@ -441,6 +452,7 @@ export interface Reason {
   kind: string;
   mayPreempt?: string;
   message: string;
+  stops?: MeasuredStops;
   tried?: Tried[];
 }
 export interface Report {
@@ -448,6 +460,17 @@ export interface Report {
   from: string;
   lines: ReportLine[];
   to: string;
+}
+export interface ReportHistory {
+  by: string;
+  lines: ReportHistoryLine[];
+  otherLines: number;
+  others: ReportPart[];
+  times: HistoryTime[];
+}
+export interface ReportHistoryLine {
+  key: string;
+  parts: ReportPart[];
 }
 export interface ReportLine {
   attempts: number;
@@ -457,12 +480,20 @@ export interface ReportLine {
   key: string;
   measuredUsd: number;
   outcomes: Record<string, number>;
+  stops: StopCosts;
   unpriced: number;
   usedHours: Record<string, number>;
   waitedHours: number;
   waitedHoursByResource: Record<string, number>;
   waits: number;
   workloads: number;
+}
+export interface ReportPart {
+  chargedHours: Record<string, number>;
+  costUsd: number;
+  destroyedHours: Record<string, number>;
+  usedHours: Record<string, number>;
+  waitedHours: number;
 }
 export interface Room {
   domain: string[];
@@ -508,6 +539,12 @@ export interface Stock {
   restsUntil: string | null;
   shape: string;
   zone: string;
+}
+export interface StopCosts {
+  claimedHours: number;
+  lostHours: number;
+  measured: number;
+  unmeasured: number;
 }
 export interface Story {
   givesUp: string;
@@ -677,7 +714,7 @@ export interface Workloads {
   notPreempted?: Spared[] | null;
   // priority; greater goes first
   priority?: number;
-  // reason for the wait: {kind, message, tried, mayPreempt, history}; null: it does not wait
+  // reason for the wait: {kind, message, tried, mayPreempt, history, stops}; null: it does not wait
   reason?: Reason | null;
   // place, result, or reason, in words
   remark?: string;
@@ -761,6 +798,12 @@ export class ReadApi {
   // the accounts of a period, from the ledger, as `berth report`
   readReport(query: { by?: "queue" | "clusterqueue" | "namespace" | "priority" | "cause" | "user" | "pool" | "team" | undefined; days?: number | undefined; namespace?: string[] | undefined; format?: "json" | "csv" | undefined } = {}): Promise<Report> {
     return this.send("GET", `/api/v1/reports`, query);
+  }
+
+  // the accounts of a period over time, from the ledger: hours used and destroyed, waits and costs of each part of
+  // the period. Further lines are summed
+  readReportHistory(query: { by?: "queue" | "clusterqueue" | "namespace" | "priority" | "user" | "pool" | "team" | undefined; days?: number | undefined; namespace?: string[] | undefined } = {}): Promise<ReportHistory> {
+    return this.send("GET", `/api/v1/reports/history`, query);
   }
 
   // nodes by their levels, who is on them, what is free, where gangs would fit

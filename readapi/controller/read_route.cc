@@ -151,6 +151,11 @@ Result<ReadRoute> RouteOf(const net::Request& request) {
     BERTH_TRY(route.report, ParseReportQuery(parameters));
     return route;
   }
+  if (path == kReportHistoryPath) {
+    route.kind = ReadRoute::Kind::kReport;
+    BERTH_TRY(route.report, ParseReportHistoryQuery(parameters));
+    return route;
+  }
   if (path == kHistoryPath) {
     route.kind = ReadRoute::Kind::kReport;
     BERTH_TRY(route.report, ParseHistoryQuery(parameters));

@@ -279,16 +279,17 @@ TEST_F(LedgerFileTest, FilesAreReadableByTheirOwnerAlone) {
 
 TEST_F(LedgerFileTest, ANewerSchemaIsRefusedAndKept) {
   { (void)Open(); }
-  Execute("PRAGMA user_version=4");
+  const std::string newer = std::to_string(kSchemaVersion + 1);
+  Execute(("PRAGMA user_version=" + newer).c_str());
   const auto file = LedgerFile::Open(path_, {});
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code, ErrorCode::kForbidden);
-  EXPECT_THAT(file.error().message, HasSubstr("schema version 4"));
+  EXPECT_THAT(file.error().message, HasSubstr("schema version " + newer));
   EXPECT_THAT(file.error().message, HasSubstr("use a newer berth"));
   const auto reader = LedgerReader::Open(path_);
   ASSERT_FALSE(reader);
-  EXPECT_THAT(reader.error().message, HasSubstr("schema version 4"));
-  Execute("PRAGMA user_version=3");
+  EXPECT_THAT(reader.error().message, HasSubstr("schema version " + newer));
+  Execute(("PRAGMA user_version=" + std::to_string(kSchemaVersion)).c_str());
   EXPECT_TRUE(LedgerFile::Open(path_, {}));
 }
 

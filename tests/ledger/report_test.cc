@@ -167,6 +167,54 @@ TEST(ReportTest, DestroyedHoursAreChargedToThePreemptor) {
             (std::map<std::string, double>{{"cpu", 4}, {"nvidia.com/gpu", 2}}));
 }
 
+// A job that claims checkpoints each ten minutes: runs of so many hours, all but the last
+// preempted.
+void AddRuns(const std::string& uid, const std::vector<Seconds>& hours,
+             std::vector<AttemptRecord>& history) {
+  Seconds at = 10 * kHour;
+  for (std::size_t i = 0; i < hours.size(); ++i) {
+    AttemptRecord attempt = Admitted(uid, at, at, static_cast<std::int64_t>(i) + 1);
+    attempt.checkpoint = 600;
+    at += hours[i] * kHour;
+    history.push_back(Ended(attempt, at, i + 1 == hours.size() ? kSucceeded : kPreempted));
+  }
+}
+
+TEST(ReportTest, StopsAreMeasuredByWholeRunsOfJobsLikeIt) {
+  std::vector<AttemptRecord> history;
+  AddRuns("restarted", {2, 1, 3}, history);  // the run of three hours began anew twice
+  for (const char* uid : {"a", "b", "c", "d"}) AddRuns(uid, {3}, history);
+  const Period period{0, 1000 * kHour};
+  const auto stops_of = [&](const Period& within) {
+    const auto lines = MakeReport(history, {}, ReportBy::kQueue, "", within);
+    return lines.empty() ? StopCosts{} : lines[0].stops;
+  };
+  EXPECT_EQ(stops_of(period), (StopCosts{.unmeasured = 2})) << "four whole runs are too few";
+  AddRuns("e", {3}, history);
+  EXPECT_EQ(stops_of(period), (StopCosts{.stops = 2, .claimed = 1200, .lost = 3 * kHour}));
+  AddRuns("saved", {2, 1}, history);  // loses nothing
+  EXPECT_EQ(stops_of(period), (StopCosts{.stops = 3, .claimed = 1800, .lost = 3 * kHour}));
+  EXPECT_EQ(stops_of({0, 15 * kHour}), (StopCosts{.stops = 1, .claimed = 600}))
+      << "the first job ends after the period";
+}
+
+TEST(ReportTest, JobsOtherThanTheMeasuredOnesDoNotCount) {
+  std::vector<AttemptRecord> history;
+  for (const char* uid : {"a", "b", "c", "d", "e"}) AddRuns(uid, {3}, history);
+  AddRuns("failed", {2, 3}, history);
+  history.back().outcome = kFailed;
+  AddRuns("no-claim", {2, 3}, history);
+  for (std::size_t i = history.size() - 2; i < history.size(); ++i) history[i].checkpoint.reset();
+  AddRuns("wide", {2, 3}, history);
+  for (std::size_t i = history.size() - 2; i < history.size(); ++i) {
+    history[i].resources[1].amount = 8;
+  }
+  AddRuns("begun-earlier", {2, 3}, history);
+  history.erase(history.end() - 2);
+  const auto lines = MakeReport(history, {}, ReportBy::kQueue, "", {0, 1000 * kHour});
+  EXPECT_EQ(lines[0].stops, (StopCosts{.unmeasured = 1})) << "of the wide job";
+}
+
 TEST(ReportTest, PartsOfAWaitCoverTheWait) {
   AttemptRecord attempt = Admitted("a", 1000, 1400);
   attempt.reserved = 1200;

@@ -92,6 +92,7 @@ TEST_F(SchemaTest, EveryEarlierVersionIsReadMigratedAndWritten) {
     admitted.user = "ann";
     admitted.image = "train:3,";
     admitted.declared = 3600;
+    admitted.checkpoint = 600;
     const NodeTimeRecord node = NodeOf("c", 5000, 5060, true);
     const auto count = file.Write({Ended(test::Admitted("a", 4660, 4670, 2), 4690, kSucceeded),
                                    admitted, node, PriceRecord{"h100", 5000, 36'000'000'000}},
@@ -104,6 +105,7 @@ TEST_F(SchemaTest, EveryEarlierVersionIsReadMigratedAndWritten) {
     EXPECT_EQ(rows[1].user, "ann");
     EXPECT_EQ(rows[1].image, "train:3,");
     EXPECT_EQ(rows[1].declared, 3600);
+    EXPECT_EQ(rows[1].checkpoint, 600);
     EXPECT_THAT(*after.NodeTimes({}), ElementsAre(node));
   }
 }

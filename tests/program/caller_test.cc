@@ -232,6 +232,9 @@ class SlowApi {
         [this](const net::Request& request, const std::shared_ptr<net::Responder>& responder) {
           const std::lock_guard lock(mutex_);
           if (request.target.starts_with("/api/v1/nodes")) ++asked_;
+          if (!refused_.empty() && request.target.starts_with(refused_)) {
+            return responder->Send({.status = 403, .body = R"({"kind":"Status","code":403})"});
+          }
           if (!is_open_) return held_.push_back(responder);
           Answer(*responder);
         });
@@ -246,6 +249,10 @@ class SlowApi {
   int asked_for_nodes() {
     const std::lock_guard lock(mutex_);
     return asked_;
+  }
+  void Refuse(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    refused_ = path;
   }
   void Open() {
     const std::lock_guard lock(mutex_);
@@ -264,6 +271,7 @@ class SlowApi {
   net::IoPool pool_{1};
   std::mutex mutex_;
   bool is_open_ = false;
+  std::string refused_;  // the begin of paths; empty: none
   int asked_ = 0;
   std::vector<std::shared_ptr<net::Responder>> held_;
   std::unique_ptr<net::HttpServer> server_;
@@ -296,6 +304,31 @@ TEST(CallerScreensTest, EqualRequestsShareOneAnswer) {
   }
   EXPECT_EQ(api.asked_for_nodes(), 2) << "one of each token";
   EXPECT_EQ(copies, 2) << "those who join cost no copy";
+}
+
+TEST(CallerScreensTest, CapacityTellsWhatNodesHaveToThoseWhoMayListThem) {
+  for (const bool may_list : {true, false}) {
+    SlowApi api;
+    if (!may_list) api.Refuse("/api/v1/nodes");
+    api.Open();
+    const SystemClock clock;
+    CallerScreensOptions options;
+    options.api.server = api.url();
+    CallerScreens screens(clock, options);
+    MirrorObjects objects;
+    objects.machines["nvidia.com/gpu"] = {.ready = 8, .all = 16};
+    std::promise<Result<std::string>> made;
+    screens.Ask(
+        {.kind = readapi::CallerRequest::Kind::kCapacity, .token = "jane"},
+        [&objects] { return objects; },
+        [&made](Result<std::string> answer) { made.set_value(std::move(answer)); });
+    const Result<std::string> answer = made.get_future().get();
+    ASSERT_TRUE(answer) << answer.error().message;
+    const Json screen = Json::parse(*answer);
+    const Json gpus{{"resource", "nvidia.com/gpu"}, {"unit", "items"}, {"ready", 8}, {"all", 16}};
+    EXPECT_EQ(screen.value("machines", Json()), may_list ? Json::array({gpus}) : Json());
+    EXPECT_EQ(screen.at("hidden"), may_list ? Json::array() : Json::array({"nodes"}));
+  }
 }
 
 TEST(AsUserTest, CallsAreOnBehalfOfTheUser) {

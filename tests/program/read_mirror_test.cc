@@ -79,6 +79,30 @@ Json Shared(const Json& row, const Json& wanted) {
   return shared;
 }
 
+TEST_F(ReadMirrorTest, MachinesAreTheSumsOfNodes) {
+  const auto node = [](const std::string& name, api::ConditionStatus ready, api::Amount gpus) {
+    api::Node made;
+    made.meta.name = name;
+    made.allocatable = {{"nvidia.com/gpu", gpus}, {"hugepages-2Mi", 0}};
+    made.conditions.push_back({.type = "Ready", .status = ready});
+    return made;
+  };
+  ReadBatch batch;
+  Add(node("a", api::ConditionStatus::kTrue, 8), batch.nodes);
+  Add(node("b", api::ConditionStatus::kUnknown, 8), batch.nodes);
+  api::Node cordoned = node("c", api::ConditionStatus::kTrue, 4);
+  cordoned.unschedulable = true;
+  Add(cordoned, batch.nodes);
+  Take(batch);
+  using Machines = std::map<std::string, MachineTotal>;
+  EXPECT_EQ(mirror_.Objects().machines, (Machines{{"nvidia.com/gpu", {8, 20}}}));
+  ReadBatch later;
+  Add(node("b", api::ConditionStatus::kTrue, 8), later.nodes);
+  later.nodes[{"", "c"}] = nullptr;
+  Take(later);
+  EXPECT_EQ(mirror_.Objects().machines, (Machines{{"nvidia.com/gpu", {16, 16}}}));
+}
+
 TEST_F(ReadMirrorTest, RowsEqualThoseOfTheCommands) {
   view::ClusterView view = view::DwsView();
   view.node_pools.clear();

@@ -312,6 +312,24 @@ TEST_F(ReportSourceTest, ReportHasLinesOfTeamsUsersAndPools) {
   EXPECT_GT(Json::parse(*pools).at("lines").at(0).at("costUsd").get<double>(), 0);
 }
 
+TEST_F(ReportSourceTest, ReportOverTimeHasThePartsOfVisibleLines) {
+  Write("a", "team-a");
+  Write("b", "team-b");
+  ReportSource source(clock_, path_);
+  readapi::ReportQuery query{
+      .by = "namespace", .days = 1, .of = readapi::ReportQuery::Of::kOverTime};
+  EXPECT_EQ(Keys(Ask(source, query)), "team-a team-b ");
+  query.namespaces = {"team-b"};
+  const auto text = Ask(source, query);
+  EXPECT_EQ(Keys(text), "team-b ");
+  const Json history = Json::parse(*text);
+  EXPECT_EQ(history.at("times").size(), 24U);
+  const Json& last = history.at("lines").at(0).at("parts").back();
+  EXPECT_GT(last.at("usedHours").at("nvidia.com/gpu").get<double>(), 0);
+  EXPECT_GT(last.at("waitedHours").get<double>(), 0);
+  EXPECT_TRUE(history.at("others").empty());
+}
+
 TEST_F(ReportSourceTest, RefusesTooManyAttemptsAndAMissingLedger) {
   Write("a", "team-a");
   Write("b", "team-b");

@@ -15,6 +15,7 @@ import subprocess
 import unittest
 import urllib.request
 
+from checkout import pods_see_checkout
 from kubectl_client import KubectlClient
 from scratch import die_with_parent, scratch_folder
 from waiting import PATIENCE_SECONDS, wait_until
@@ -58,7 +59,7 @@ class BerthUp(KubectlClient):
         starts = self.starts()
         with open(self.log_path, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(command + self.flags, stdout=log, stderr=log,
-                                            stdin=subprocess.DEVNULL,
+                                            stdin=subprocess.DEVNULL, env=pods_see_checkout(),
                                             preexec_fn=die_with_parent)
         # The ports stand in the log a moment after the kubeconfig is written.
         wait_until(lambda: (os.path.exists(self.kubeconfig) and self.starts() > starts)

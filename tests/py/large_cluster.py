@@ -86,7 +86,8 @@ def capacity():
               "medianWaitSeconds": 3_000, "restsUntil": None, "failuresInARow": 0, "reason": None} for i in range(100)]
     cost = [{"localQueue": f"team-{i % 50}/q-{i}", "nodes": 2, "usdPerHour": "5.00", "nodeSeconds": 7_200, "usd": "10.00", "nodesWithoutPrice": 0} for i in range(QUEUES)]
     prices = [{"flavor": f"flavor-{i}", "usdPerHour": "2.5"} for i in range(100)]
-    return {"time": CREATED, "requests": [], "nodePools": pools, "stock": stock, "cost": cost, "prices": prices, "hidden": [], "narrowed": []}
+    return {"time": CREATED, "requests": [], "nodePools": pools, "stock": stock, "cost": cost, "prices": prices,
+            "machines": [{"resource": GPU, "unit": "items", "ready": 39_000, "all": 40_000}], "hidden": [], "narrowed": []}
 
 
 def capacity_history():
@@ -112,9 +113,16 @@ def topology():
 
 def report(query):
     lines = [{"key": f"queue-{i}", "workloads": 100, "attempts": 120, "outcomes": {"Succeeded": 100}, "waits": 90, "waitedHours": 1_000.5, "waitedHoursByResource": {GPU: 8_004}, "usedHours": {GPU: 900.25, "cpu": 4_000},
-              "destroyedHours": {GPU: 3}, "chargedHours": {"nodes": 120, "berth.dev/gpus": 960}, "costUsd": 1_234.5, "measuredUsd": 1_000, "unpriced": 0}
+              "destroyedHours": {GPU: 3}, "stops": {"measured": 12, "unmeasured": 1, "claimedHours": 6, "lostHours": 20.5},
+              "chargedHours": {"nodes": 120, "berth.dev/gpus": 960}, "costUsd": 1_234.5, "measuredUsd": 1_000, "unpriced": 0}
              for i in range(QUEUES)]
     return {"by": query.get("by", "clusterqueue"), "from": "2026-11-13T07:00:00Z", "to": CREATED, "lines": lines}
+
+
+def report_history(query):
+    part = {"waitedHours": 40.5, "usedHours": {GPU: 32.25, "cpu": 140}, "destroyedHours": {GPU: 1}, "chargedHours": {"nodes": 5}, "costUsd": 44.5}
+    return {"by": query.get("by", "clusterqueue"), "times": parts_of(28), "lines": [{"key": f"queue-{i}", "parts": [part] * 28} for i in range(12)],
+            "others": [part] * 28, "otherLines": QUEUES - 12}
 
 
 def answer(path, query):
@@ -135,7 +143,7 @@ def answer(path, query):
         number = int(parts[2].rpartition("-")[2])
         pods = [{"name": f"job-{number}-{i}", "phase": "Running", "node": f"node-{i}"} for i in range(1_000)]
         return {"workload": workload(number), "before": number, "story": story(), "pods": pods, "podsLeftOut": 24, "forecasts": hits}
-    of_query = {"history": queue_history, "history/cohort": cohort_history, "reports": report}.get(path)
+    of_query = {"history": queue_history, "history/cohort": cohort_history, "reports": report, "reports/history": report_history}.get(path)
     if of_query:
         return of_query(query)
     made = {"capacity": capacity, "capacity/history": capacity_history, "topology": topology}.get(path)

@@ -121,6 +121,22 @@ TEST(QueryTest, AReportQueryIsReadOrItsFaultIsNamed) {
   }
 }
 
+TEST(QueryTest, AReportOverTimeHasTheQueryOfAReport) {
+  const auto query = ParseReportHistoryQuery({{"by", "team"}, {"days", "30"}});
+  ASSERT_TRUE(query.has_value());
+  EXPECT_EQ(query->of, ReportQuery::Of::kOverTime);
+  EXPECT_EQ(query->by, "team");
+  const std::pair<Parameters, const char*> rows[] = {
+      {{{"format", "csv"}}, "format: a report over time is JSON"},
+      {{{"by", "cause"}}, "by: a report over time has no lines for causes"},
+      {{{"by", "preemptor"}}, "by: use queue"}};
+  for (const auto& [parameters, message] : rows) {
+    const auto refused = ParseReportHistoryQuery(parameters);
+    ASSERT_FALSE(refused.has_value()) << message;
+    EXPECT_THAT(refused.error().message, HasSubstr(message));
+  }
+}
+
 TEST(QueryTest, CapacityHistoryQueryIsReadOrRefused) {
   const auto query = ParseCapacityHistoryQuery({{"days", "30"}, {"namespace", "team-a"}});
   ASSERT_TRUE(query.has_value());

@@ -87,11 +87,12 @@ TEST(ReportScreen, TableJsonAndCsvHaveTheSameLines) {
       "waited hours,cpu hours waited,cpu hours used,cpu hours destroyed,"
       "nvidia.com/gpu hours waited,nvidia.com/gpu hours used,"
       "nvidia.com/gpu hours destroyed,node hours charged,gpu hours charged,cost usd,"
-      "cost usd measured,unpriced\r\n"
+      "cost usd measured,unpriced,stops with checkpoints,hours lost at most by claims,hours "
+      "lost\r\n"
       "\"team-a/a,\"\"b\"\"\",1,1,0,0,0,0,0,0,1,0.0167,0.0333,0.0000,0.0000,0.0167,0.0000,0.0000,"
-      "0.0000,0.0000,0.0000,0.0000,0\r\n"
+      "0.0000,0.0000,0.0000,0.0000,0,0,0.0000,0.0000\r\n"
       "team-a/main,1,1,0,0,1,0,0,0,1,0.0167,0.0333,2.0000,2.0000,0.0167,1.0000,1.0000,"
-      "0.0000,0.0000,0.0000,0.0000,1\r\n");
+      "0.0000,0.0000,0.0000,0.0000,1,0,0.0000,0.0000\r\n");
   const nlohmann::json json = ReportJson(lines, period, "queue");
   EXPECT_EQ(json["to"], "1970-01-01T01:18:40Z");
   EXPECT_EQ(json["lines"][1]["outcomes"]["Preempted"], 1);
@@ -126,8 +127,9 @@ TEST(ReportScreen, TableAndCsvHaveChargesAndCosts) {
   const std::string table = RenderReport({line, other}, "TEAM", {});
   EXPECT_NE(table.find("CHARGED (HOURS)                  COST (USD)"), std::string::npos) << table;
   EXPECT_NE(table.find("berth.dev/gpus=44.00 nodes=5.50  165.50 +2?"), std::string::npos) << table;
-  EXPECT_NE(ReportCsv({line}, "team").find(",5.5000,44.0000,165.5000,165.0000,2\r\n"),
-            std::string::npos);
+  EXPECT_NE(
+      ReportCsv({line}, "team").find(",5.5000,44.0000,165.5000,165.0000,2,0,0.0000,0.0000\r\n"),
+      std::string::npos);
   const nlohmann::json json = ReportJson({line}, {}, "team")["lines"][0];
   EXPECT_EQ(json["costUsd"], 165.5);
   EXPECT_EQ(json["measuredUsd"], 165.0);
@@ -138,6 +140,23 @@ TEST(ReportScreen, TableAndCsvHaveChargesAndCosts) {
   EXPECT_NE(page.find("style=\"width:100.00%\"></div></div></td><td class=\"right\">165.50</td>"),
             std::string::npos);
   EXPECT_EQ(ReportPage({other}, "TEAM", {0, 86400}).find("<h2>Cost</h2>"), std::string::npos);
+}
+
+TEST(ReportScreen, StopsOfJobsWithCheckpointsHaveAColumn) {
+  ledger::ReportLine line;
+  line.key = "vision";
+  line.stops = {.stops = 12, .claimed = 6 * 3600, .lost = 20 * 3600, .unmeasured = 3};
+  ledger::ReportLine other;
+  other.key = "text";
+  const std::string table = RenderReport({line, other}, "TEAM", {});
+  EXPECT_NE(table.find("STOPS WITH CHECKPOINTS"), std::string::npos) << table;
+  EXPECT_NE(table.find("12 cost 20h, claimed 6h +3?"), std::string::npos) << table;
+  EXPECT_EQ(RenderReport({other}, "TEAM", {}).find("STOPS"), std::string::npos);
+  EXPECT_NE(ReportCsv({line}, "team").find(",12,6.0000,20.0000\r\n"), std::string::npos);
+  const nlohmann::json stops = ReportJson({line}, {}, "team")["lines"][0]["stops"];
+  EXPECT_EQ(stops,
+            nlohmann::json(
+                {{"measured", 12}, {"unmeasured", 3}, {"claimedHours", 6.0}, {"lostHours", 20.0}}));
 }
 
 TEST(ReportTest, CountsOfGpusReplaceShares) {

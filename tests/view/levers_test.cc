@@ -256,6 +256,25 @@ TEST(Levers, NameTheChangesThatLetAWorkloadStart) {
   }
 }
 
+TEST(Levers, TheStoryTellsWhatStopsCostWhereThisIsMoreThanTheClaim) {
+  const auto lines_with = [](const std::string& claim) {
+    ClusterView view = OpenView();
+    Refuse(view, api::kWaitingForQuota, "…",
+           R"({"tried": [], "stops": {"lostSeconds": 7800, "count": 12}})");
+    view.workloads[0].meta.annotations["berth.dev/checkpoint-every"] = claim;
+    const auto story = TellStory(view, "default", "job/train", {});
+    EXPECT_TRUE(story.has_value());
+    EXPECT_EQ(StoryJson(*story)["steps"][1]["reason"]["stops"],
+              nlohmann::json({{"lostSeconds", 7800}, {"count", 12}}));
+    return story->steps[1].lines;
+  };
+  const std::string told =
+      "checkpoints: each 30m, says its annotation berth.dev/checkpoint-every; but each of 12 stops "
+      "of jobs like it cost 130m of work (median), so rules on victims count this time";
+  EXPECT_THAT(lines_with("30m"), testing::Contains(told));
+  EXPECT_THAT(lines_with("3h"), testing::Not(testing::Contains(testing::HasSubstr("checkpoints"))));
+}
+
 TEST(Levers, HiddenQueueIsNotReportedAsMissing) {
   ClusterView view = OpenView();
   view.local_queues.clear();

@@ -16,6 +16,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "py"))
 from crashed_pods import logs_of_crashed_pods  # noqa: E402 (the folder is known only now)
+from checkout import pods_see_checkout  # noqa: E402
 from scratch import die_with_parent, scratch_folder  # noqa: E402
 
 PATIENCE_SECONDS = 120  # for one step, on a busy machine
@@ -103,7 +104,7 @@ class Demo:
             self.process = subprocess.Popen(
                 [self.berth, "up", "--data-dir", os.path.join(self.scratch, "data"), "--kubeconfig", self.kubeconfig,
                  "--listen", "127.0.0.1:0", *flags],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=die_with_parent)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=pods_see_checkout(), preexec_fn=die_with_parent)
         self.wait(lambda: os.path.exists(self.kubeconfig), "berth is up")
 
     def logs(self, *arguments):

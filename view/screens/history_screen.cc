@@ -240,6 +240,17 @@ namespace {
 
 bool HasNodes(const ReportLine& line) { return !line.charged_hours.empty(); }
 bool HasCost(const ReportLine& line) { return line.cost_nano > 0; }
+bool HasStops(const ReportLine& line) { return line.stops.stops > 0 || line.stops.unmeasured > 0; }
+
+// "12 cost 20h, claimed 6h", with "+3?" where too few jobs are like that of three stops.
+std::string StopsText(const ledger::StopCosts& stops) {
+  std::string text = "-";
+  if (stops.stops > 0) {
+    text = std::to_string(stops.stops) + " cost " + Span(stops.lost) + ", claimed " +
+           Span(stops.claimed);
+  }
+  return text + (stops.unmeasured == 0 ? "" : " +" + std::to_string(stops.unmeasured) + "?");
+}
 
 // "12.35", "12.35 +2?" where two nodes or attempts have no price.
 std::string CostText(const ReportLine& line) {
@@ -276,10 +287,11 @@ json CapacityLinesJson(const std::vector<ledger::CapacityLine>& lines) {
 
 }  // namespace
 
-// Charges and costs have columns where some line has them.
+// Stops, charges and costs have columns where some line has them.
 TextTable ReportTable(const std::vector<ReportLine>& lines, const std::string& heading) {
   const bool charged = std::any_of(lines.begin(), lines.end(), HasNodes);
   const bool priced = std::any_of(lines.begin(), lines.end(), HasCost);
+  const bool stopped = std::any_of(lines.begin(), lines.end(), HasStops);
   std::vector<Column> columns{{heading},
                               {"WORKLOADS", Align::kRight},
                               {"ATTEMPTS", Align::kRight},
@@ -291,6 +303,7 @@ TextTable ReportTable(const std::vector<ReportLine>& lines, const std::string& h
                               {"WAITED (HOURS)"},
                               {"USED (HOURS)"},
                               {"DESTROYED (HOURS)"}};
+  if (stopped) columns.push_back({"STOPS WITH CHECKPOINTS"});
   if (charged) columns.push_back({"CHARGED (HOURS)"});
   if (priced) columns.push_back({"COST (USD)", Align::kRight});
   TextTable table(columns);
@@ -306,6 +319,7 @@ TextTable ReportTable(const std::vector<ReportLine>& lines, const std::string& h
                                    HoursText(line.waited_hours),
                                    HoursText(line.used_hours),
                                    HoursText(line.destroyed_hours)};
+    if (stopped) cells.push_back(StopsText(line.stops));
     if (charged) cells.push_back(HoursText(line.charged_hours));
     if (priced) cells.push_back(CostText(line));
     table.AddRow(cells);
@@ -332,6 +346,11 @@ json ReportJson(const std::vector<ReportLine>& lines, const ledger::Period& peri
                    {"waitedHoursByResource", line.waited_hours},
                    {"usedHours", line.used_hours},
                    {"destroyedHours", line.destroyed_hours},
+                   {"stops",
+                    {{"measured", line.stops.stops},
+                     {"unmeasured", line.stops.unmeasured},
+                     {"claimedHours", Hours(line.stops.claimed)},
+                     {"lostHours", Hours(line.stops.lost)}}},
                    {"chargedHours", line.charged_hours},
                    {"costUsd", Usd(line.cost_nano)},
                    {"measuredUsd", Usd(line.measured_nano)},
@@ -343,6 +362,26 @@ json ReportJson(const std::vector<ReportLine>& lines, const ledger::Period& peri
 
 namespace {
 
+json TimesJson(const std::vector<ledger::Period>& times) {
+  json list = json::array();
+  for (const ledger::Period& each : times) {
+    list.push_back({{"from", Time(each.from)}, {"to", Time(each.to)}});
+  }
+  return list;
+}
+
+json ReportPartsJson(const std::vector<ledger::ReportPart>& parts) {
+  json list = json::array();
+  for (const ledger::ReportPart& part : parts) {
+    list.push_back({{"waitedHours", Hours(part.waited)},
+                    {"usedHours", part.used_hours},
+                    {"destroyedHours", part.destroyed_hours},
+                    {"chargedHours", part.charged_hours},
+                    {"costUsd", Usd(part.cost_nano)}});
+  }
+  return list;
+}
+
 json UsedJson(const ledger::HistoryPart& part) {
   json used = json::array();
   for (const auto& [resource, amount] : part.used) {
@@ -352,6 +391,18 @@ json UsedJson(const ledger::HistoryPart& part) {
 }
 
 }  // namespace
+
+json ReportHistoryJson(const ledger::ReportHistory& history, const std::string& by) {
+  json lines = json::array();
+  for (const ledger::ReportHistoryLine& line : history.lines) {
+    lines.push_back({{"key", line.key}, {"parts", ReportPartsJson(line.parts)}});
+  }
+  return {{"by", by},
+          {"times", TimesJson(history.times)},
+          {"lines", std::move(lines)},
+          {"others", ReportPartsJson(history.others)},
+          {"otherLines", history.other_lines}};
+}
 
 json CohortHistoryJson(
     const std::string& cohort, const std::vector<ledger::HistoryPart>& times,
@@ -389,10 +440,6 @@ json QueueHistoryJson(const std::string& queue, const std::vector<ledger::Histor
 json CapacityHistoryJson(const ledger::CapacityHistory& history,
                          const std::vector<ledger::PriceRecord>& prices,
                          const ledger::Period& period) {
-  json times = json::array();
-  for (const ledger::Period& each : history.times) {
-    times.push_back({{"from", Time(each.from)}, {"to", Time(each.to)}});
-  }
   json pools = json::array();
   for (const ledger::PoolLine& line : history.pools) {
     pools.push_back({{"pool", line.pool}, {"nodes", line.nodes}});
@@ -405,7 +452,7 @@ json CapacityHistoryJson(const ledger::CapacityHistory& history,
                      {"since", Time(prices[i].since)},
                      {"usdPerHour", MaybeUsd(prices[i].hourly_nano)}});
   }
-  return {{"times", std::move(times)},
+  return {{"times", TimesJson(history.times)},
           {"classes", CapacityLinesJson(history.classes)},
           {"shapes", CapacityLinesJson(history.shapes)},
           {"pools", std::move(pools)},
@@ -428,7 +475,8 @@ std::string ReportCsv(const std::vector<ReportLine>& lines, const std::string& b
     heading.push_back(resource + " hours destroyed");
   }
   heading.insert(heading.end(), {"node hours charged", "gpu hours charged", "cost usd",
-                                 "cost usd measured", "unpriced"});
+                                 "cost usd measured", "unpriced", "stops with checkpoints",
+                                 "hours lost at most by claims", "hours lost"});
   std::string text;
   const auto add = [&text](const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i) text += (i == 0 ? "" : ",") + Quoted(cells[i]);
@@ -457,6 +505,10 @@ std::string ReportCsv(const std::vector<ReportLine>& lines, const std::string& b
       cells.push_back(fmt::format("{:.4f}", Usd(nano)));
     }
     cells.push_back(std::to_string(line.unpriced));
+    cells.push_back(std::to_string(line.stops.stops));
+    for (const Seconds time : {line.stops.claimed, line.stops.lost}) {
+      cells.push_back(fmt::format("{:.4f}", Hours(time)));
+    }
     add(cells);
   }
   return text;

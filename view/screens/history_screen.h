@@ -14,6 +14,7 @@
 #include "ledger/capacity_history.h"
 #include "ledger/queue_history.h"
 #include "ledger/records.h"
+#include "ledger/report_history.h"
 #include "view/screens/text.h"
 
 namespace berth::view {
@@ -36,6 +37,7 @@ std::string RenderReport(const std::vector<ledger::ReportLine>& lines, const std
                          const TextStyle& style);
 nlohmann::json ReportJson(const std::vector<ledger::ReportLine>& lines,
                           const ledger::Period& period, const std::string& by);
+nlohmann::json ReportHistoryJson(const ledger::ReportHistory& history, const std::string& by);
 nlohmann::json QueueHistoryJson(const std::string& queue,
                                 const std::vector<ledger::HistoryPart>& parts);
 // `times`: parts without numbers; all histories have the same parts. Queues that used nothing are
@@ -48,7 +50,7 @@ nlohmann::json CapacityHistoryJson(const ledger::CapacityHistory& history,
                                    const std::vector<ledger::PriceRecord>& prices,
                                    const ledger::Period& period);
 // RFC 4180, with a heading; a key that a spreadsheet would take for a formula begins with "'". Each
-// resource has two columns; the columns of nodes and costs follow.
+// resource has three columns; the columns of nodes, costs and stops follow.
 std::string ReportCsv(const std::vector<ledger::ReportLine>& lines, const std::string& by);
 
 }  // namespace berth::view

@@ -86,6 +86,13 @@ void ReadExplanation(const api::Workload& workload, Reason& reason) {
       reason.may_preempt += (reason.may_preempt.empty() ? "" : ", ") + (field + (": " + word));
     }
   }
+  const auto stops = explanation.find("stops");
+  if (stops != explanation.end() && stops->is_object()) {
+    const auto lost = AmountOf(*stops, "lostSeconds");
+    if (lost && *lost >= 0 && *lost <= INT32_MAX) {  // anybody may have written it
+      reason.stops = {std::chrono::seconds(*lost), AmountOf(*stops, "count").value_or(0)};
+    }
+  }
   const auto history = explanation.find("history");
   if (history != explanation.end() && history->is_array()) {
     for (const Json& item : *history) {
@@ -304,6 +311,11 @@ Json ReasonJson(const Reason& reason) {
                               {"first", OrNull(past.first)},
                               {"last", OrNull(past.last)},
                               {"count", past.count}});
+  }
+  if (reason.stops) {
+    out["stops"] = {
+        {"lostSeconds", std::chrono::floor<std::chrono::seconds>(reason.stops->lost).count()},
+        {"count", reason.stops->count}};
   }
   return out;
 }

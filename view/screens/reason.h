@@ -42,19 +42,26 @@ struct PastReason {
   std::int64_t count = 0;
 };
 
+// What stops of workloads like the waiting one have cost.
+struct MeasuredStops {
+  Duration lost{};  // by each
+  std::int64_t count = 0;
+};
+
 struct Reason {
   std::string kind;     // queued, quota, flavor, topology, capacity, check, held, backoff, …
   std::string summary;  // the line without the kind
   std::vector<TriedFlavor> tried;
   std::vector<ConsideredVictim> victims;
-  std::string may_preempt;          // the preemption policy, if there is no candidate
-  std::vector<PastReason> history;  // the latest last; empty: the reason was found once
+  std::string may_preempt;             // the preemption policy, if there is no candidate
+  std::vector<PastReason> history;     // the latest last; empty: the reason was found once
+  std::optional<MeasuredStops> stops;  // set where its job claims checkpoints and stops are known
 
   std::string Line() const { return kind.empty() ? summary : kind + ": " + summary; }
 };
 
-// Keys: kind, message; tried, notPreempted, mayPreempt, history if not empty. Amounts are numbers
-// in the unit beside them.
+// Keys: kind, message; tried, notPreempted, mayPreempt, history, stops if not empty. Amounts are
+// numbers in the unit beside them.
 nlohmann::json ReasonJson(const Reason& reason);
 
 // The reason for which the waiting `workload` does not run.

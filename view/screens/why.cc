@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/checkpoint.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
@@ -54,6 +55,17 @@ Step QueuedStep(const ClusterView& view, const api::Workload& workload) {
     step.lines.push_back(std::move(deadline));
   }
   return step;
+}
+
+// What stops cost, where this is more than the job claims in its annotation.
+void AddStops(const api::Workload& workload, const Reason& reason, Step& step) {
+  const auto every = api::CheckpointEvery(workload.meta.annotations);
+  if (!reason.stops || !every || !*every || reason.stops->lost <= **every) return;
+  step.lines.push_back("checkpoints: each " + HumanDuration(**every) + ", says its annotation " +
+                       api::kCheckpointEveryAnnotation + "; but each of " +
+                       std::to_string(reason.stops->count) + " stops of jobs like it cost " +
+                       HumanDuration(reason.stops->lost) +
+                       " of work (median), so rules on victims count this time");
 }
 
 void AddEviction(const ClusterView& view, const api::Workload& workload, Step& step) {
@@ -126,6 +138,7 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
   if (!reason.may_preempt.empty()) {
     step.lines.push_back("the queue may preempt " + reason.may_preempt);
   }
+  AddStops(workload, reason, step);
   AddHistory(workload, reason, step);
   const std::string queue = ClusterQueueOf(view, workload);
   if (StrictHead(view, workload) != nullptr) {

@@ -6,6 +6,16 @@
 #include "admission/pending_facts.h"
 
 namespace berth::admission {
+namespace {
+
+// What stops of workloads like it have cost; null: unknown, or it claims no checkpoints.
+std::unique_ptr<const StopCost> StopsOf(const Decision& decision, const Scheduler& scheduler) {
+  if (decision.object == nullptr) return nullptr;
+  const auto cost = scheduler.restart_costs().Of(RestartCosts::KindOf(*decision.object));
+  return cost ? std::make_unique<const StopCost>(*cost) : nullptr;
+}
+
+}  // namespace
 
 std::shared_ptr<const DecisionNote> DecisionNote::Of(const Decision& decision,
                                                      const Scheduler& scheduler) {
@@ -30,6 +40,7 @@ DecisionNote::DecisionNote(std::string_view reason, const Decision& decision,
   }
   if (pod_sets_.empty() || outcome_ == Outcome::kEvictForNodeFailure) object_ = decision.object;
   if (decision.held_for != nullptr) object_ = decision.held_for;
+  stops_ = StopsOf(decision, scheduler);
   remark_at_ = decision.remark_at;
 }
 
@@ -77,7 +88,7 @@ std::string DecisionNote::explanation() const {
       decision.spared.push_back(spared);
     }
   }
-  return ExplanationJson(decision, scheduler_);
+  return ExplanationJson(decision, stops_.get(), scheduler_);
 }
 
 }  // namespace berth::admission

@@ -52,6 +52,7 @@ class DecisionNote final : public PendingNote {
   SmallVector<SparedCandidate, 2> spared_;
   // Null where no text reads the object, so that a note does not keep the object in memory.
   std::shared_ptr<const api::Workload> object_;
+  std::unique_ptr<const StopCost> stops_;  // null: unknown, or no checkpoints are claimed
   WallTime remark_at_{};
   std::int64_t forgotten_count_;  // WorkloadRecords::forgotten_count() when the note was made
 };

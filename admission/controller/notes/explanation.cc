@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "admission/messages.h"
+#include "api/checkpoint.h"
 #include "api/codec/json_write.h"
 #include "base/rfc3339.h"
 
@@ -123,8 +124,24 @@ std::string SparedByPolicy(api::PreemptionPolicy policy, const char* field) {
   return "the policy spares it" + name;
 }
 
+std::string Minutes(Duration time) {
+  return std::to_string(std::chrono::ceil<std::chrono::minutes>(time).count()) + " min";
+}
+
+// Empty: stops of jobs like the victim are not measured, or cost no more than its job claims.
+std::string MeasuredLoss(const Reservation* victim, const RestartCosts& costs) {
+  const auto measured = costs.Of(victim == nullptr ? 0 : victim->run_kind);
+  if (!measured) return "";
+  const auto every = api::CheckpointEvery(victim->object->meta.annotations);
+  if (!every || !*every || **every >= measured->lost) return "";
+  return ". A stop of it counts as " + Minutes(measured->lost) +
+         " of work: stops of jobs like it have cost so much each (median). Its job claims " +
+         Minutes(**every) + " (" + api::kCheckpointEveryAnnotation + ")";
+}
+
 std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
-                   const ClusterState& state) {
+                   const Scheduler& scheduler) {
+  const ClusterState& state = scheduler.state();
   switch (spared.cause) {
     case SparedCandidate::Cause::kQueueWithinNominal: return "its queue is within its own quota";
     case SparedCandidate::Cause::kNeedsNoBorrowing:
@@ -143,7 +160,8 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
     case SparedCandidate::Cause::kPutOff:
       return "its preemption would lose more work than this workload is expected to do; the "
              "preemption is delayed until " +
-             FormatTime(decision.remark_at) + " at most";
+             FormatTime(decision.remark_at) + " at most" +
+             MeasuredLoss(state.reservation(spared.workload), scheduler.restart_costs());
     case SparedCandidate::Cause::kForeignOwner:
       return "Berth does not manage the kind of its owner, and cannot stop it. If another "
              "controller can, name the kind in integrations.externalFrameworks";
@@ -169,7 +187,8 @@ Json PolicyJson(const Decision& decision, const ClusterState& state) {
 
 }  // namespace
 
-std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler) {
+std::string ExplanationJson(const Decision& decision, const StopCost* stops,
+                            const Scheduler& scheduler) {
   Json tried = Json::array();
   for (const PodSetDecision& pod_set : decision.assignment.pod_sets) {
     for (const Obstacle& obstacle : pod_set.obstacles) {
@@ -181,12 +200,16 @@ std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler
     const api::Workload* workload = scheduler.workloads().object(spared.workload).get();
     if (workload == nullptr) continue;
     victims.push_back({{"workload", workload->meta.key().ToString()},
-                       {"whyNot", WhyNot(spared, decision, scheduler.state())}});
+                       {"whyNot", WhyNot(spared, decision, scheduler)}});
   }
   if (tried.empty() && victims.empty()) return "";
   Json explanation = {{"tried", std::move(tried)}, {"victims", std::move(victims)}};
   if (decision.outcome == Outcome::kNoCandidates) {
     explanation["mayPreempt"] = PolicyJson(decision, scheduler.state());
+  }
+  if (stops != nullptr) {
+    const auto lost = std::chrono::floor<std::chrono::seconds>(stops->lost);
+    explanation["stops"] = {{"lostSeconds", lost.count()}, {"count", stops->stops}};
   }
   const auto text = [&] { return api::FormatJson(explanation); };
   std::string json = text();

@@ -4,7 +4,8 @@
 //     {"tried": [{"podSet", "flavor", "resource", "asked", "available", "nominal", "limit",
 //                 "message"}],
 //      "victims": [{"workload", "whyNot"}],
-//      "mayPreempt": {"withinClusterQueue", "reclaimWithinCohort"}}     where there is no candidate
+//      "mayPreempt": {"withinClusterQueue", "reclaimWithinCohort"},     where there is no candidate
+//      "stops": {"lostSeconds", "count"}}       where stops of workloads like it were measured
 //
 // (admission/controller/notes/history_json.h adds "history".)
 //
@@ -21,8 +22,10 @@
 
 namespace berth::admission {
 
-// At most kMaxExplanationBytes long; empty if the decision has no obstacles.
-std::string ExplanationJson(const Decision& decision, const Scheduler& scheduler);
+// At most kMaxExplanationBytes long; empty if the decision has no obstacles. `stops`: what stops of
+// workloads like it have cost, or null.
+std::string ExplanationJson(const Decision& decision, const StopCost* stops,
+                            const Scheduler& scheduler);
 inline constexpr std::size_t kMaxExplanationBytes = 4096;
 
 }  // namespace berth::admission

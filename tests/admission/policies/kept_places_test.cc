@@ -197,6 +197,28 @@ TEST_F(KeptPlacesTest, RunWithoutAMaximumIsEstimatedFromEarlierRuns) {
   EXPECT_EQ(Try(Job("like-them", "q", 1)), "like-them Admitted");
 }
 
+// After a restart the Workloads may come before their ClusterQueue.
+TEST_F(KeptPlacesTest, RunsAndWaitingWorkloadsFromBeforeTheFirstPolicyCount) {
+  api::ClusterQueue queue = MakeQueue("q", "", {{"f", {{"gpu", 4}}}});
+  world_ = std::make_unique<TableWorld>(std::vector<std::string>{"f"}, std::vector{queue});
+  for (int i = 0; i < static_cast<int>(RunEstimates::kFewestRuns); ++i) {
+    const std::string name = "past-" + std::to_string(i);
+    ASSERT_EQ(Try(Job(name, "q", 1, hours(2))), name + " Admitted");
+    world_->Advance(std::chrono::minutes(10));
+    world_->Finish(KeyOf(name));
+  }
+  ASSERT_EQ(Try(Job("long", "q", 2, hours(10))), "long Admitted");
+  ASSERT_NE(Try(Job("wide", "q", 4, hours(5))), "wide Admitted");
+  world_->Advance(hours(2));
+  world_->Apply(Job("like-them", "q", 1));
+  queue.meta.annotations = kAfterAnHour;
+  world_->Apply(queue);
+  world_->WakeUp();
+  std::string tried = world_->Cycle();
+  while (world_->HasHeads()) tried += ", " + world_->Cycle();
+  EXPECT_THAT(tried, testing::HasSubstr("like-them Admitted"));
+}
+
 TEST_F(KeptPlacesTest, WithoutKnownRunsAWorkloadWithoutAMaximumWaits) {
   Begin(4, kAfterAnHour);
   EXPECT_EQ(Try(Job("unknown", "q", 1)), "unknown Skipped");

@@ -37,14 +37,19 @@ api::Workload TimedJob(const std::string& name, const std::string& queue, std::i
 // "owner" owns all GPUs and reclaims them from "guest", which owns none.
 class VictimRulesTest : public ::testing::Test {
  protected:
+  static api::ClusterQueue MakeQueueWith(const std::string& name, api::Amount gpus,
+                                         const api::StringMap& annotations) {
+    api::ClusterQueue queue = MakeQueue(name, "org", {{"f", {{"gpu", gpus}}}});
+    queue.meta.annotations = annotations;
+    if (gpus == 0) return queue;
+    queue.spec.preemption.reclaim_within_cohort = api::PreemptionPolicy::kAny;
+    queue.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
+    return queue;
+  }
   void Begin(api::Amount gpus, const api::StringMap& annotations) {
-    api::ClusterQueue owner = MakeQueue("owner", "org", {{"f", {{"gpu", gpus}}}});
-    owner.spec.preemption.reclaim_within_cohort = api::PreemptionPolicy::kAny;
-    owner.spec.preemption.within_cluster_queue = api::PreemptionPolicy::kLowerPriority;
-    owner.meta.annotations = annotations;
-    api::ClusterQueue guest = MakeQueue("guest", "org", {{"f", {{"gpu", 0}}}});
-    guest.meta.annotations = annotations;
-    world_ = std::make_unique<TableWorld>(std::vector<std::string>{"f"}, std::vector{owner, guest});
+    world_ = std::make_unique<TableWorld>(std::vector<std::string>{"f"},
+                                          std::vector{MakeQueueWith("owner", gpus, annotations),
+                                                      MakeQueueWith("guest", 0, annotations)});
   }
   std::string Try(const api::Workload& workload) {
     world_->Apply(workload);
@@ -117,6 +122,58 @@ TEST_F(VictimRulesTest, CheckpointsBoundTheWorkThatIsLost) {
   world_->Advance(minutes(15));
   EXPECT_EQ(Try(TimedJob("second", "owner", 1)), "second Preempting");
   EXPECT_THAT(VictimsOf("second"), testing::ElementsAre("saved"));
+}
+
+// Jobs of an hour that claim checkpoints each minute and begin anew after each stop.
+class FalseClaimTest : public VictimRulesTest {
+ protected:
+  static api::Workload Claiming(const std::string& name) {
+    api::Workload job = TimedJob(name, "guest", 1);
+    job.meta.annotations[api::kCheckpointEveryAnnotation] = "1m";
+    return job;
+  }
+  void RunWhole(const std::string& name) {
+    ASSERT_EQ(Try(Claiming(name)), name + " Admitted");
+    world_->Advance(hours(1));
+    world_->Finish(KeyOf(name));
+    world_->WakeUp();
+  }
+  // The job is stopped after half an hour.
+  void RunWithAStop(const std::string& name) {
+    ASSERT_EQ(Try(Claiming(name)), name + " Admitted");
+    world_->Advance(minutes(30));
+    const std::string head = "head-of-" + name;
+    ASSERT_EQ(Try(TimedJob(head, "owner", 2)), head + " Preempting");
+    world_->Release(KeyOf(name));
+    ASSERT_THAT(world_->Cycle(), testing::StartsWith(head + " Admitted"));
+    world_->Finish(KeyOf(head));
+    world_->WakeUp();
+    ASSERT_EQ(world_->Cycle(), name + " Admitted");
+    world_->Advance(hours(1));
+    world_->Finish(KeyOf(name));
+    world_->WakeUp();
+  }
+};
+
+TEST_F(FalseClaimTest, WhatStopsHaveCostCountsInPlaceOfTheClaim) {
+  Begin(2, kLeastWork);
+  for (const char* name : {"a", "b", "c", "d", "e"}) RunWhole(name);
+  for (const char* name : {"f", "g"}) RunWithAStop(name);
+  for (const bool measured : {false, true}) {
+    SCOPED_TRACE(measured);
+    if (measured) RunWithAStop("h");  // the third: a stop costs half an hour
+    const std::string suffix = measured ? "-measured" : "";
+    ASSERT_EQ(Try(Claiming("saved" + suffix)), "saved" + suffix + " Admitted");
+    world_->Advance(hours(5));
+    ASSERT_EQ(Try(TimedJob("young" + suffix, "guest", 1)), "young" + suffix + " Admitted");
+    world_->Advance(minutes(15));
+    EXPECT_EQ(Try(TimedJob("head" + suffix, "owner", 1)), "head" + suffix + " Preempting");
+    EXPECT_THAT(VictimsOf("head" + suffix),
+                testing::ElementsAre((measured ? "young" : "saved") + suffix));
+    for (const char* name : {"head", "saved", "young"}) {
+      world_->DeleteWorkload(KeyOf(name + suffix));
+    }
+  }
 }
 
 TEST_F(VictimRulesTest, PreemptionThatLosesMoreThanItGainsWaitsForItsPatience) {

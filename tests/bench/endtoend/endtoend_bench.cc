@@ -3,9 +3,9 @@
 //
 //   berth_bench_endtoend BERTH [--kubectl PATH] [--jobs N] [--churn N] [--only PART]
 //
-// Parts: start, kubectl, latency, throughput, churn, and only where it is named: creates (durable
-// creates without the controllers of Berth, for two programs in turn). Writes are counted with the
-// store's revision.
+// Parts: start, kubectl, latency, turns, throughput, churn, and only where it is named: creates
+// (durable creates without the controllers of Berth, for two programs in turn). Writes are counted
+// with the store's revision.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -249,8 +249,8 @@ void MeasureThroughput(const Options& options) {
   Row("  resident afterwards", Format("%.0f MB", ResidentMegabytes(cluster.process())));
 }
 
-void MeasureChurn(const Options& options) {
-  Cluster cluster(options.berth, {"--image", "bench/true=/bin/true"});
+// A node with room for many pods.
+void MakePool(Cluster& cluster) {
   const Json pool{{"apiVersion", "cloud.berth.dev/v1alpha1"},
                   {"kind", "NodePool"},
                   {"metadata", {{"name", "bench"}}},
@@ -263,6 +263,59 @@ void MeasureChurn(const Options& options) {
                     {"stock", 1},
                     {"idleSeconds", 600}}}};
   cluster.Post("/apis/cloud.berth.dev/v1alpha1/nodepools", pool);
+}
+
+// The job of a pod whose program has been started.
+std::optional<std::string> Started(const Json& pod) {
+  const Json statuses = pod["status"].value("containerStatuses", Json::array());
+  if (statuses.empty() || statuses[0]["state"].contains("waiting")) return std::nullopt;
+  return pod["metadata"]["labels"].value("batch.kubernetes.io/job-name", "");
+}
+
+// From the end of a Job to the start of the next one where one fits at a time, and from the
+// creation of a Job to its program.
+void MeasureTurns(const Options& options) {
+  constexpr int kRounds = 200;
+  Cluster cluster(options.berth, {"--image", "bench/true=/bin/true"});
+  MakePool(cluster);
+  MakeQueues(cluster, "1");
+  Observer started(cluster, "/api/v1/namespaces/default/pods", Started);
+  Observer resumed(cluster, kJobs, Resumed);
+  Observer complete(cluster, kJobs, Complete);
+  cluster.Post(kJobs, Job("first", "bench/true"));  // the node comes
+  complete.TimeOf("first");
+  std::vector<double> to_program;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    const Instant start = std::chrono::steady_clock::now();
+    cluster.Post(kJobs, Job(name, "bench/true"));
+    to_program.push_back(Milliseconds(start, started.TimeOf(name)));
+    complete.TimeOf(name);
+  }
+  std::vector<Instant> starts;
+  std::vector<Instant> ends;
+  for (int i = 0; i < kRounds; ++i) cluster.Post(kJobs, Job("t" + std::to_string(i), "bench/true"));
+  for (int i = 0; i < kRounds; ++i) {
+    starts.push_back(resumed.TimeOf("t" + std::to_string(i)));
+    ends.push_back(complete.TimeOf("t" + std::to_string(i)));
+  }
+  std::sort(starts.begin(), starts.end());
+  std::sort(ends.begin(), ends.end());
+  std::vector<double> to_next;
+  for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+    to_next.push_back(Milliseconds(ends[i], starts[i + 1]));
+  }
+  const auto row = [](const char* what, std::vector<double>& times) {
+    Row(what, Format("p50 %.0f ms  p90 %.0f ms  p99 %.0f ms", Percentile(times, 0.5),
+                     Percentile(times, 0.9), Percentile(times, 0.99)));
+  };
+  row("create to the job's program, 200 jobs, one at a time", to_program);
+  row("a job complete to the next one unsuspended, 200 jobs, quota for 1", to_next);
+}
+
+void MeasureChurn(const Options& options) {
+  Cluster cluster(options.berth, {"--image", "bench/true=/bin/true"});
+  MakePool(cluster);
   MakeQueues(cluster, "32");
   const Flood flood = RunFlood(cluster, options.churn, "bench/true", kJobs, Complete);
   ShowFlood("jobs completed per second, " + std::to_string(options.churn) +
@@ -302,6 +355,7 @@ int Run(const Options& options) {
   if (options.Wants("start")) MeasureStart(options);
   if (options.Wants("kubectl")) MeasureKubectl(options);
   if (options.Wants("latency")) MeasureLatency(options);
+  if (options.Wants("turns")) MeasureTurns(options);
   if (options.Wants("throughput")) MeasureThroughput(options);
   if (options.Wants("churn")) MeasureChurn(options);
   return 0;

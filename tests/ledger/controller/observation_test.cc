@@ -150,6 +150,9 @@ TEST_F(ObservationTest, AttemptHasImagesAndTheDeclaredMaximum) {
   EXPECT_EQ(told().declared, 600);
   workload_.spec.maximum_execution_time_seconds = 300;
   EXPECT_EQ(told().declared, 300);
+  EXPECT_EQ(told().checkpoint, std::nullopt);
+  workload_.meta.annotations["berth.dev/checkpoint-every"] = "90.5s";
+  EXPECT_EQ(told().checkpoint, 91);
 }
 
 TEST_F(ObservationTest, DeactivatedWorkloadHasNoFurtherAttempt) {

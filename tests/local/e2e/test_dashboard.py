@@ -385,6 +385,13 @@ class DashboardTest(PageTest):
         # A report as it is printed: the accounts without the bar and the filters.
         page.go(fake.root + "/reports?by=clusterqueue")
         page.wait_for_text("queue-999")
+        # Over time: GPU hours at first, another measure by choice.
+        page.wait_for_text("988 others")
+        self.assertEqual(page.run("[...document.querySelector('.panel select').options].map(each => each.text)"),
+                         ["GPU hours used", "CPU hours used", "GPU hours destroyed", "hours waited", "node hours charged", "USD"])
+        page.run("(select => { select.value = 'cost'; select.dispatchEvent(new Event('change', { bubbles: true })); })(document.querySelector('.panel select'))")
+        page.wait_for_text("44.50")
+        self.assertIn("20.5", page.run("document.querySelector('tbody tr').innerText"))  # what stops cost
         page.call("Emulation.setEmulatedMedia", media="print")
         self.assertEqual(page.run("['.bar', '.filters'].map(each => getComputedStyle(document.querySelector(each)).display)"), ["none", "none"])
         self.assertEqual(page.run("getComputedStyle(document.querySelector('.panel .scroll')).overflow"), "visible")

@@ -2,9 +2,14 @@
 // one refused preemptor, notes read after the decisions are destroyed.
 #include "admission/controller/notes/decision_note.h"
 
+#include <chrono>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/checkpoint.h"
+#include "api/queue_policy.h"
+#include "api/reasons.h"
 #include "tests/support/core_fixture.h"
 
 namespace berth::admission {
@@ -66,6 +71,67 @@ TEST_F(DecisionNoteTest, KeepsItsMessageAfterItsQueueIsDeleted) {
   world_.scheduler().Forget<api::ClusterQueue>("a");
   EXPECT_THAT(note->message(), HasSubstr("insufficient unused quota for gpu"));
   EXPECT_THAT(note->explanation(), Not(HasSubstr("nominal")));
+}
+
+// A job that claims checkpoints each minute.
+api::Workload Claiming(const std::string& name, std::int32_t priority = 0) {
+  api::Workload job = MakeJob(name, "guest", 1, {{"gpu", 1}}, priority);
+  job.meta.annotations[api::kCheckpointEveryAnnotation] = "1m";
+  return job;
+}
+
+// Such a job after its end: it was stopped so often, and ran for `earlier` before its last start.
+api::Workload EndedJob(const std::string& name, std::chrono::minutes ran,
+                       std::chrono::minutes earlier, std::int32_t stops, WallTime now) {
+  api::Workload job = Claiming(name);
+  const auto since = [&](const char* type, const char* reason, WallTime at) {
+    job.status.conditions.push_back({.type = type,
+                                     .status = api::ConditionStatus::kTrue,
+                                     .reason = reason,
+                                     .last_transition_time = at});
+  };
+  since(api::kQuotaReserved, api::kQuotaReserved, now - ran);
+  since(api::kAdmitted, api::kAdmitted, now - ran);
+  since(api::kFinished, api::kSucceeded, now);
+  job.status.admission.emplace().cluster_queue = "guest";
+  job.status.accumulated_past_execution_time_seconds =
+      static_cast<std::int32_t>(std::chrono::seconds(earlier).count());
+  if (stops > 0) job.status.evictions = {{api::kPreempted, api::kInClusterQueue, stops}};
+  return job;
+}
+
+TEST(DecisionNoteOfClaimsTest, TellsWhatStopsHaveCost) {
+  std::vector<api::ClusterQueue> queues;
+  for (const auto& [name, gpus] : {std::pair{"owner", 2}, std::pair{"guest", 0}}) {
+    queues.push_back(MakeQueue(name, "org", {{"f", {{"gpu", gpus}}}}));
+    queues.back().meta.annotations[api::kPreemptionPatienceAnnotation] = "24h";
+  }
+  queues[0].spec.preemption.reclaim_within_cohort = api::PreemptionPolicy::kAny;
+  TableWorld world({"f"}, queues);
+  using std::chrono::minutes;
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    world.Apply(EndedJob(name, minutes(60), minutes(0), 0, world.now()));
+  }
+  for (const char* name : {"g", "h", "i"}) {
+    world.Apply(EndedJob(name, minutes(60), minutes(60), 2, world.now()));
+  }
+  world.Apply(Claiming("victim"));
+  world.Apply(Claiming("other"));
+  ASSERT_THAT(world.AdmitAll(), HasSubstr("victim"));
+  world.Advance(std::chrono::hours(3));
+  api::Workload head = MakeJob("head", "owner", 1, {{"gpu", 1}});
+  head.spec.maximum_execution_time_seconds = 600;
+  world.Apply(head);
+  ASSERT_EQ(world.Cycle(), "head Skipped");
+  const auto of_head = DecisionNote::Of(world.Of("head"), world.scheduler());
+  EXPECT_THAT(of_head->explanation(),
+              HasSubstr("A stop of it counts as 30 min of work: stops of jobs like it have cost so "
+                        "much each (median). Its job claims 1 min"));
+  EXPECT_THAT(of_head->explanation(), Not(HasSubstr("lostSeconds")));
+  world.Apply(Claiming("waiting"));
+  world.Cycle();
+  const auto of_waiting = DecisionNote::Of(world.Of("waiting"), world.scheduler());
+  EXPECT_THAT(of_waiting->explanation(), HasSubstr(R"("stops":{"count":6,"lostSeconds":1800})"));
 }
 
 TEST_F(DecisionNoteTest, AdmissionHasNoNote) {
