@@ -102,12 +102,17 @@ function OverTimeChart({ history, measure }: { history: ReportHistory; measure: 
   return <TimeChart label={`${measure.name}, by line`} times={times} lines={lines} end={to} from={from} to={to} isStacked height={220} />;
 }
 
+// "12 cost 21 h, claimed 6 h": what the stops cost, and at most by the claims of their jobs.
+function stopsText({ stops }: ReportLine): string {
+  return stops.measured === 0 ? "–" : `${count(stops.measured)} cost ${hours(stops.lostHours)} h, claimed ${hours(stops.claimedHours)} h`;
+}
+
 function Lines({ report: { lines, from, to } }: { report: Report }) {
   const { resources, isCharged, isPriced } = columnsOf(lines);
   const heading = ["", "Workloads", "Attempts", "Waited, hours"];
   for (const resource of resources) heading.push(`${resourceWord(resource)} hours used`, "destroyed");
   const hasStops = lines.some((line) => line.stops.measured > 0);
-  if (hasStops) heading.push("Stops with checkpoints", "hours they cost", "hours claimed");
+  if (hasStops) heading.push("Stops with checkpoints");
   if (isCharged) heading.push("Node hours charged", "GPU hours charged");
   if (isPriced) heading.push("USD", "of it measured");
   if (lines.length === 0) return <Notice kind="empty">Nothing has happened in this time.</Notice>;
@@ -116,7 +121,7 @@ function Lines({ report: { lines, from, to } }: { report: Report }) {
     count(line.attempts),
     hours(line.waitedHours),
     ...resources.flatMap((resource) => [hours(line.usedHours[resource] ?? 0), hours(line.destroyedHours[resource] ?? 0)]),
-    ...(hasStops ? [count(line.stops.measured), hours(line.stops.lostHours), hours(line.stops.claimedHours)] : []),
+    ...(hasStops ? [stopsText(line)] : []),
     ...(isCharged ? [hours(line.chargedHours["nodes"] ?? 0), hours(line.chargedHours[GPUS] ?? 0)] : []),
     ...(isPriced ? [costText(line), money(line.measuredUsd)] : []),
   ];
@@ -125,6 +130,7 @@ function Lines({ report: { lines, from, to } }: { report: Report }) {
       <p class="quiet">
         From <When at={from} /> to <When at={to} />. Destroyed: what attempts used that were preempted or evicted.
         {isCharged && " Charged: the time of nodes, with boots and idle times."}
+        {hasStops && " Stops of jobs with checkpoints: what they cost, and at most by the claims of the jobs."}
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Table of accounts">
         <table>

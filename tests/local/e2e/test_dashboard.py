@@ -391,7 +391,7 @@ class DashboardTest(PageTest):
                          ["GPU hours used", "CPU hours used", "GPU hours destroyed", "hours waited", "node hours charged", "USD"])
         page.run("(select => { select.value = 'cost'; select.dispatchEvent(new Event('change', { bubbles: true })); })(document.querySelector('.panel select'))")
         page.wait_for_text("44.50")
-        self.assertIn("20.5", page.run("document.querySelector('tbody tr').innerText"))  # what stops cost
+        self.assertIn("12 cost 21 h, claimed 6 h", page.run("document.querySelector('tbody tr').innerText"))
         page.call("Emulation.setEmulatedMedia", media="print")
         self.assertEqual(page.run("['.bar', '.filters'].map(each => getComputedStyle(document.querySelector(each)).display)"), ["none", "none"])
         self.assertEqual(page.run("getComputedStyle(document.querySelector('.panel .scroll')).overflow"), "visible")
@@ -469,7 +469,8 @@ class DashboardTest(PageTest):
         page.wait_for("document.querySelectorAll('.chart canvas').length === 3")
         waits = "[...document.querySelectorAll('.chart-legend')].map(each => each.innerText.replaceAll(/\\s+/g, ' '))"
         page.wait_for(f"{waits}[0] === 'waiting 100,000 running 0'")
-        self.assertEqual(page.run(waits)[1:], ["quota in use 100,000", "in use 8000 quota 8000"])
+        page.wait_for_text("on ready nodes 39,000")  # in the next sample after the answer on capacity
+        self.assertEqual(page.run(waits)[1:], ["quota in use 100,000", "in use 8000 quota 8000 on ready nodes 39,000"])
         page.run("dispatchEvent(new Event('pagehide'))")
         kept = page.run("localStorage.getItem('berth.seen')")
         self.assertTrue(kept.startswith("reader \n["), kept[:40])
@@ -540,7 +541,7 @@ class DashboardTest(PageTest):
         fake = self.fake()
         page = self.open(fake.root + "/")
         views = {"/workloads/team-0/job-0": ("Its turns", 4_000), "/queues/queue-7": ("Waiting, next first", 4_000), "/capacity": ("8 nvidia.com/gpu of flavor-11", 14_000),
-                 "/topology": ("team-0/gang-49", 17_000), "/reports?by=clusterqueue": ("queue-999", 14_000)}
+                 "/topology": ("team-0/gang-49", 17_000), "/reports?by=clusterqueue": ("queue-999", 15_000)}
         for path, (text, most) in views.items():
             page.go(fake.root + path)
             page.wait_for_text(text)

@@ -400,7 +400,8 @@ class ReadApiTest(ReadApiCluster):
         api = self.client(self.admin)
         capacity = api.read_capacity()
         listed = json.loads(self.cluster.berth("capacity", "-o", "json").stdout)
-        self.assertEqual(set(capacity) - {"prices"}, set(listed))
+        self.assertEqual(set(capacity) - {"prices", "machines"}, set(listed))
+        self.assertIn("cpu", {each["resource"] for each in capacity["machines"]})
         self.assertEqual(capacity["nodePools"], listed["nodePools"])
         self.assertEqual(capacity["prices"], [{"flavor": "priced", "usdPerHour": "2.5"}])
         topology = api.read_topology()
@@ -415,6 +416,7 @@ class ReadApiTest(ReadApiCluster):
             self.assertEqual(self.get(f"/api/v1/{path}", tenant)[0], 403, path)
         for by in ("user", "pool", "team"):
             self.assertEqual(api.read_report(by=by, days=1)["by"], by)
+            self.assertEqual(len(api.read_report_history(by=by, days=1)["times"]), 24)
         # The tenant's token may not list nodes, and shows no more of the rest than own namespaces.
         self.assertEqual(self.get("/api/v1/topology?namespace=team-a", tenant)[0], 403)
         for path, expected in (("capacity", 403), ("topology", 403), ("capacity?namespace=team-b", 403), ("workloads/team-b/job-gang/cost", 403)):
@@ -423,6 +425,8 @@ class ReadApiTest(ReadApiCluster):
             self.assertNotIn("gang", json.dumps(body))
         status, body, _ = self.get("/api/v1/capacity?namespace=team-a", tenant)
         self.assertEqual((status, body["nodePools"], body["prices"]), (200, [], []))
+        self.assertIn("nodes", body["hidden"])
+        self.assertNotIn("machines", body)
         self.assertIn("resourceflavors", body["hidden"])
         self.cluster.kubectl("create", "clusterrole", "floor", "--verb=list", "--resource=nodes,topologies.kueue.x-k8s.io")
         self.cluster.kubectl("create", "clusterrolebinding", "floor", "--clusterrole", "floor", "--serviceaccount", "team-a:robot")
