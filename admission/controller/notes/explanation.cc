@@ -130,7 +130,8 @@ std::string Minutes(Duration time) {
 
 // Empty: stops of jobs like the victim are not measured, or cost no more than its job claims.
 std::string MeasuredLoss(const Reservation* victim, const RestartCosts& costs) {
-  const auto measured = costs.Of(victim == nullptr ? 0 : victim->run_kind);
+  if (victim == nullptr) return "";
+  const auto measured = costs.Of(victim->run_kind);
   if (!measured) return "";
   const auto every = api::CheckpointEvery(victim->object->meta.annotations);
   if (!every || !*every || **every >= measured->lost) return "";
