@@ -10,6 +10,7 @@ CyclePace::CyclePace(Executor& executor, const Clock& clock, Duration wake_up_ba
       clock_(clock),
       wake_up_batch_(wake_up_batch),
       work_(std::move(work)),
+      woken_at_(clock.SteadyNow() - kCalmBatch),
       contested_at_(clock.SteadyNow() - kCalm) {}
 
 void CyclePace::NoteArrival(std::int32_t priority) {
@@ -55,8 +56,9 @@ void CyclePace::RunCycle() {
 }
 
 Duration CyclePace::WakeUpBatch() const {
-  const bool calm = clock_.SteadyNow() - contested_at_ >= kCalm;
-  return calm ? std::min(wake_up_batch_, kCalmBatch) : wake_up_batch_;
+  const SteadyTime now = clock_.SteadyNow();
+  if (now - contested_at_ < kCalm) return wake_up_batch_;
+  return std::min(wake_up_batch_, std::clamp(woken_at_ + kCalmBatch - now, kLoneBatch, kCalmBatch));
 }
 
 void CyclePace::ScheduleWakeUps() {
@@ -67,6 +69,7 @@ void CyclePace::ScheduleWakeUps() {
     if (self == nullptr) return;
     (*self)->wake_up_posted_ = false;
     if (!(*self)->running_) return;
+    (*self)->woken_at_ = (*self)->clock_.SteadyNow();
     (*self)->work_.run_wake_ups();
     (*self)->OnChange();
   });

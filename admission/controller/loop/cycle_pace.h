@@ -7,9 +7,10 @@
 // Wake-ups of parked workloads are batched: those that are due within `wake_up_batch` run as one.
 // While workloads with more right to room keep arriving, room that a wake-up hands out at once is
 // soon preempted; therefore wake-ups wait for the whole batch. If no such workload has arrived for
-// kCalm, the wait would only leave room unused, and the batch is kCalmBatch long. Two events count
-// as a sign of more right: a preemption, and the arrival of a workload with a higher priority than
-// others that arrived in the last minutes.
+// kCalm, the wait would only leave room unused: wake-ups then run kCalmBatch apart, and one that
+// follows no other within this time runs after kLoneBatch. Two events count as a sign of more
+// right: a preemption, and the arrival of a workload with a higher priority than others that
+// arrived in the last minutes.
 //
 // Threads: one Executor. Errors: none.
 #pragma once
@@ -28,6 +29,7 @@ class CyclePace {
  public:
   static constexpr Duration kCalm = std::chrono::seconds(10);
   static constexpr Duration kCalmBatch = std::chrono::milliseconds(50);
+  static constexpr Duration kLoneBatch = std::chrono::milliseconds(5);
 
   enum class Progress : std::uint8_t { kNone, kSome };
   struct Work {
@@ -78,6 +80,7 @@ class CyclePace {
   bool wake_up_posted_ = false;
   std::uint64_t kick_ticket_ = 0;  // number of the posted cycle; older tickets do nothing
   Duration pause_ = kShortestPause;
+  SteadyTime woken_at_;      // the last wake-ups
   SteadyTime contested_at_;  // the last sign of a workload with more right to room
   // The lowest priority of arrivals in the present window, and in the window before it.
   std::int32_t lowest_ = std::numeric_limits<std::int32_t>::max();

@@ -119,7 +119,18 @@ TEST_F(CyclePaceTest, TheFirstBatchIsShort) {
   ++wake_ups_;
   pace_.OnChange();
   executor_.RunFor(100ms);
-  EXPECT_EQ(batches_, (std::vector<Duration>{CyclePace::kCalmBatch}));
+  EXPECT_EQ(batches_, (std::vector<Duration>{CyclePace::kLoneBatch}));
+}
+
+// One that follows another waits for those that come with it.
+TEST_F(CyclePaceTest, BatchesInCalmTimesAreApart) {
+  pace_.Start();
+  for (int i = 0; i < 12; ++i) {
+    ++wake_ups_;
+    pace_.OnChange();
+    executor_.RunFor(10ms);
+  }
+  EXPECT_EQ(batches_, (std::vector<Duration>{5ms, 55ms, 105ms}));
 }
 
 TEST_F(CyclePaceTest, WithoutPreemptionsTheBatchIsShort) {
@@ -130,7 +141,7 @@ TEST_F(CyclePaceTest, WithoutPreemptionsTheBatchIsShort) {
   ++wake_ups_;
   pace_.OnChange();
   executor_.RunFor(100ms);
-  EXPECT_EQ(batches_, (std::vector<Duration>{CyclePace::kCalmBatch}));
+  EXPECT_EQ(batches_, (std::vector<Duration>{CyclePace::kLoneBatch}));
   pace_.NotePreemption();
   ++wake_ups_;
   pace_.OnChange();
@@ -146,15 +157,15 @@ TEST_F(CyclePaceTest, RecentHigherPrioritiesShortenTheBatch) {
     Duration batch;
   };
   const std::vector<Row> rows = {
-      {"equals", {{0s, 5}, {1s, 5}, {1s, 5}}, CyclePace::kCalmBatch},
+      {"equals", {{0s, 5}, {1s, 5}, {1s, 5}}, CyclePace::kLoneBatch},
       {"a higher one", {{0s, 5}, {1s, 6}}, 1s},
-      {"a lower one", {{0s, 5}, {1s, 4}}, CyclePace::kCalmBatch},
+      {"a lower one", {{0s, 5}, {1s, 4}}, CyclePace::kLoneBatch},
       {"a higher one, a while ago",
        {{0s, 5}, {1s, 6}, {CyclePace::kCalm, 5}},
-       CyclePace::kCalmBatch},
+       CyclePace::kLoneBatch},
       {"the lower ones are minutes old",
        {{0s, 5}, {61s, 6}, {61s, 6}, {61s, 6}},
-       CyclePace::kCalmBatch},
+       CyclePace::kLoneBatch},
   };
   for (const Row& row : rows) {
     CyclePace pace(executor_, clock_, 1s, Work());
