@@ -1,5 +1,6 @@
 #include "ledger/ledger_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -28,6 +29,14 @@ constexpr const char* kPragmas =
 
 constexpr const char* kOldestAttempts =
     "(SELECT uid, attempt FROM attempt WHERE ended IS NOT NULL ORDER BY ended LIMIT 500)";
+
+// `columns`: their names, each with a comma between. A value is bound for each, in their order.
+std::string PutInto(const std::string& table, const std::string& columns) {
+  const auto count = 1 + std::count(columns.begin(), columns.end(), ',');
+  std::string values = "?1";
+  for (std::ptrdiff_t i = 2; i <= count; ++i) values += ",?" + std::to_string(i);
+  return "INSERT OR REPLACE INTO " + table + "(" + columns + ") VALUES(" + values + ")";
+}
 
 // The log and the shared memory get the mode of the file.
 Status MakePrivateFile(const std::string& path) {
@@ -113,9 +122,7 @@ Status LedgerFile::PrepareStatements() {
       {get_attempt_, "SELECT " + columns + " FROM attempt WHERE uid=?1 AND attempt=?2"},
       {same_reservation_,
        "SELECT 1 FROM attempt WHERE uid=?1 AND attempt<?2 AND reserved=?3 AND ended>?3"},
-      {put_attempt_, "INSERT OR REPLACE INTO attempt(" + columns +
-                         ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,"
-                         "?19,?20,?21,?22,?23,?24,?25)"},
+      {put_attempt_, PutInto("attempt", kAttemptColumns)},
       {get_resources_,
        "SELECT flavor,resource,amount FROM resource WHERE uid=?1 AND attempt=?2 "
        "ORDER BY flavor,resource"},
@@ -130,11 +137,9 @@ Status LedgerFile::PrepareStatements() {
        "WHERE uid=?1 AND outcome='' RETURNING 1"},
       {get_request_,
        std::string("SELECT ") + kRequestColumns + " FROM capacity_request WHERE uid=?1"},
-      {put_request_, std::string("INSERT OR REPLACE INTO capacity_request(") + kRequestColumns +
-                         ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)"},
+      {put_request_, PutInto("capacity_request", kRequestColumns)},
       {get_node_, std::string("SELECT ") + kNodeTimeColumns + " FROM node_time WHERE id=?1"},
-      {put_node_, std::string("INSERT OR REPLACE INTO node_time(") + kNodeTimeColumns +
-                      ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)"},
+      {put_node_, PutInto("node_time", kNodeTimeColumns)},
       {last_price_,
        "SELECT hourly_nano FROM price WHERE flavor=?1 AND since<=?2 ORDER BY since DESC LIMIT 1"},
       {put_price_, "INSERT OR REPLACE INTO price VALUES(?1,?2,?3)"},

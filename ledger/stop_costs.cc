@@ -1,6 +1,9 @@
 #include "ledger/stop_costs.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/median.h"
 
 namespace berth::ledger {
 namespace {
@@ -19,12 +22,10 @@ std::string KindOf(const AttemptRecord& attempt) {
 }
 
 template <typename Runs>
-Seconds MedianOf(const Runs& runs) {
-  std::vector<Seconds> sorted;
-  for (const auto& run : runs) sorted.push_back(run.ran);
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+Seconds MedianRun(const Runs& runs) {
+  std::vector<Seconds> lengths;
+  for (const auto& run : runs) lengths.push_back(run.ran);
+  return MedianOf(std::move(lengths));
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ std::map<std::string, StopCosts> StopMeasure::Costs() const {
     }
     sum.stops += course.stops;
     sum.claimed += course.claimed;
-    sum.lost += std::clamp<Seconds>(course.ran - MedianOf(alike->second), 0, course.before);
+    sum.lost += std::clamp<Seconds>(course.ran - MedianRun(alike->second), 0, course.before);
   }
   return costs;
 }

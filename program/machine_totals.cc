@@ -1,18 +1,26 @@
 #include "program/machine_totals.h"
 
-#include "api/condition.h"
+#include <utility>
+
+#include "admission/topology/node_inventory.h"
 
 namespace berth::program {
 
 void MachineTotals::Set(const api::Node& node) {
-  nodes_[node.meta.name] = {node.allocatable,
-                            !node.unschedulable && api::IsTrue(node.conditions, "Ready")};
+  Part now{node.allocatable, admission::CountsForPlacement(node)};
+  Part& known = nodes_[node.meta.name];
+  if (known == now) return;
+  known = std::move(now);
+  sums_.reset();
 }
 
-void MachineTotals::Remove(const std::string& node) { nodes_.erase(node); }
+void MachineTotals::Remove(const std::string& node) {
+  if (nodes_.erase(node) > 0) sums_.reset();
+}
 
-std::map<std::string, MachineTotal> MachineTotals::Sums() const {
-  std::map<std::string, MachineTotal> sums;
+const std::map<std::string, MachineTotal>& MachineTotals::Sums() const {
+  if (sums_) return *sums_;
+  std::map<std::string, MachineTotal>& sums = sums_.emplace();
   for (const auto& [name, node] : nodes_) {
     for (const auto& [resource, amount] : node.amounts) {
       if (amount <= 0) continue;

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
-#include <utility>
 
 #include "api/pod.h"
 #include "api/quantity.h"
@@ -24,14 +24,17 @@ class MachineTotals {
   void Remove(const std::string& node);
 
   // Resources of which no node has an amount are left out. A sum is bounded by the largest amount.
-  std::map<std::string, MachineTotal> Sums() const;
+  // The sums are made again only after a change: a heartbeat of a node is none.
+  const std::map<std::string, MachineTotal>& Sums() const;
 
  private:
   struct Part {
     api::ResourceAmounts amounts;
     bool is_ready = false;
+    friend bool operator==(const Part&, const Part&) = default;
   };
   std::map<std::string, Part> nodes_;
+  mutable std::optional<std::map<std::string, MachineTotal>> sums_;  // nullopt: nodes have changed
 };
 
 }  // namespace berth::program

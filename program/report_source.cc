@@ -164,7 +164,7 @@ Result<std::string> ReportSource::MakeCohort(const readapi::ReportQuery& query,
   }
   std::map<std::string, std::vector<ledger::HistoryPart>> parts;
   for (const auto& [queue, history] : histories) parts[queue] = history.Parts();
-  const auto times = ledger::StreamedHistory(period, PartsOf(query.days)).Parts();
+  const auto times = ledger::Divided(period, PartsOf(query.days));
   return api::FormatJson(view::CohortHistoryJson(query.name, times, parts)) + "\n";
 }
 

@@ -8,6 +8,7 @@
 #include "api/condition.h"
 #include "api/pod.h"
 #include "api/reasons.h"
+#include "base/median.h"
 #include "base/seed.h"
 
 namespace berth::admission {
@@ -17,13 +18,6 @@ template <typename Run>
 void AddTo(std::deque<Run>& runs, Run run) {
   if (runs.size() == RestartCosts::kMostRuns) runs.pop_front();
   runs.push_back(run);
-}
-
-// Precondition: there is a run.
-Duration MedianOf(std::vector<Duration> runs) {
-  const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2);
-  std::nth_element(runs.begin(), middle, runs.end());
-  return *middle;
 }
 
 // Evictions by checks come before the job runs.
@@ -77,7 +71,7 @@ std::optional<StopCost> RestartCosts::CostOf(const Kind& kind) {
   if (kind.whole.size() < kFewestWhole || kind.restarted.size() < kFewestRestarted) {
     return std::nullopt;
   }
-  const Duration whole = MedianOf({kind.whole.begin(), kind.whole.end()});
+  const Duration whole = MedianOf(std::vector(kind.whole.begin(), kind.whole.end()));
   StopCost cost;
   std::vector<Duration> lost;
   for (const Restarted& run : kind.restarted) {

@@ -1,7 +1,8 @@
 #include "admission/policies/run_estimates.h"
 
-#include <algorithm>
 #include <vector>
+
+#include "base/median.h"
 
 namespace berth::admission {
 namespace {
@@ -21,10 +22,7 @@ void RunEstimates::Add(queue::ClusterQueueId queue, std::uint64_t shape, std::in
 
 std::optional<std::int64_t> RunEstimates::MedianOf(const Runs& runs) {
   if (runs.size() < kFewestRuns) return std::nullopt;
-  std::vector<std::int64_t> sorted(runs.begin(), runs.end());
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
+  return berth::MedianOf(std::vector(runs.begin(), runs.end()));
 }
 
 std::optional<std::int64_t> RunEstimates::SecondsOf(queue::ClusterQueueId queue,

@@ -6,6 +6,8 @@ export interface Line {
   text: (value: number) => string;
 }
 
+export const sumOf = (line: Line) => line.values.reduce<number>((total, value) => total + (value ?? 0), 0);
+
 // Instants in seconds, and the indices of those that are none left out.
 export function secondsOf(instants: string[]): { seconds: number[]; kept: number[] } {
   const seconds: number[] = [];

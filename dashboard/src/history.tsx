@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { GPU_PARTS, GPUS, isGpuResource } from "./accounts";
 import { cohortHistory, queueHistory, workloadHistory, type CohortHistory, type HistoryPart, type Queue } from "./api";
 import { Plot, SHARES, TimeChart, TIMES, type ChartLine, type Window } from "./chart";
-import { secondsOf, type Line } from "./chart_data";
+import { secondsOf, sumOf, type Line } from "./chart_data";
 import { amount, count, duration, exact, isInfinite } from "./format";
 import { scope, useAnswer } from "./live";
 import { Notice, Panel, Skeleton, Table, When } from "./parts";
@@ -238,8 +238,7 @@ function ShareCharts({ history, queue }: { history: CohortHistory; queue: Queue 
 
 // The lines with the greatest sums, the queue's own first; the others are one.
 function largest(lines: Line[], own: string): Line[] {
-  const sum = (line: Line) => line.values.reduce<number>((total, value) => total + (value ?? 0), 0);
-  const used = lines.filter((line) => sum(line) > 0).sort((a, b) => Number(b.label === own) - Number(a.label === own) || sum(b) - sum(a));
+  const used = lines.filter((line) => sumOf(line) > 0).sort((a, b) => Number(b.label === own) - Number(a.label === own) || sumOf(b) - sumOf(a));
   if (used.length <= MOST_STACKED) return used;
   const rest = used.slice(MOST_STACKED - 1);
   const values = rest[0]?.values.map((_, i) => rest.reduce((total, line) => total + (line.values[i] ?? 0), 0)) ?? [];

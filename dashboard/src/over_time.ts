@@ -1,7 +1,7 @@
 // What a report over time can show, and the lines of one of these measures.
 import { columnsOf, GPUS, isGpuResource, money } from "./accounts";
 import type { ReportHistory, ReportPart } from "./berth_read_api";
-import type { Line } from "./chart_data";
+import { sumOf, type Line } from "./chart_data";
 
 const LEAST_DRAWN = 8;
 
@@ -47,11 +47,10 @@ export function firstDrawn(lines: Line[]): number {
 
 // The lines of the measure that have a value, the largest first; the others of the report are one.
 export function linesOf(history: ReportHistory, measure: Measure): Line[] {
-  const sum = (line: Line) => line.values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const valued = history.lines
     .map((line): Line => ({ label: line.key || "none", values: line.parts.map(measure.of), text: measure.text }))
-    .filter((line) => sum(line) > 0)
-    .sort((a, b) => sum(b) - sum(a));
+    .filter((line) => sumOf(line) > 0)
+    .sort((a, b) => sumOf(b) - sumOf(a));
   const others: Line = { label: `${history.otherLines} others`, values: history.others.map(measure.of), text: measure.text };
-  return sum(others) > 0 ? [...valued, others] : valued;
+  return sumOf(others) > 0 ? [...valued, others] : valued;
 }

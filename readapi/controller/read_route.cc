@@ -14,6 +14,14 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 253;
 
+using ParseReport = Result<ReportQuery> (*)(const Parameters&);
+constexpr std::pair<std::string_view, ParseReport> kReports[] = {
+    {kReportsPath, ParseReportQuery},
+    {kReportHistoryPath, ParseReportHistoryQuery},
+    {kHistoryPath, ParseHistoryQuery},
+    {kCohortHistoryPath, ParseCohortHistoryQuery},
+    {kCapacityHistoryPath, ParseCapacityHistoryQuery}};
+
 Error NoSuchPath() {
   return {ErrorCode::kNotFound, std::string("no such path: see ") + kDocumentPath};
 }
@@ -146,29 +154,10 @@ Result<ReadRoute> RouteOf(const net::Request& request) {
     }
     return route;
   }
-  if (path == kReportsPath) {
+  for (const auto& [of, parse] : kReports) {
+    if (path != of) continue;
     route.kind = ReadRoute::Kind::kReport;
-    BERTH_TRY(route.report, ParseReportQuery(parameters));
-    return route;
-  }
-  if (path == kReportHistoryPath) {
-    route.kind = ReadRoute::Kind::kReport;
-    BERTH_TRY(route.report, ParseReportHistoryQuery(parameters));
-    return route;
-  }
-  if (path == kHistoryPath) {
-    route.kind = ReadRoute::Kind::kReport;
-    BERTH_TRY(route.report, ParseHistoryQuery(parameters));
-    return route;
-  }
-  if (path == kCohortHistoryPath) {
-    route.kind = ReadRoute::Kind::kReport;
-    BERTH_TRY(route.report, ParseCohortHistoryQuery(parameters));
-    return route;
-  }
-  if (path == kCapacityHistoryPath) {
-    route.kind = ReadRoute::Kind::kReport;
-    BERTH_TRY(route.report, ParseCapacityHistoryQuery(parameters));
+    BERTH_TRY(route.report, parse(parameters));
     return route;
   }
   if (path == kCapacityPath) return CallerRouteOf(CallerRequest::Kind::kCapacity, parameters);

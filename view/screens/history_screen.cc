@@ -405,12 +405,8 @@ json ReportHistoryJson(const ledger::ReportHistory& history, const std::string& 
 }
 
 json CohortHistoryJson(
-    const std::string& cohort, const std::vector<ledger::HistoryPart>& times,
+    const std::string& cohort, const std::vector<ledger::Period>& times,
     const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue) {
-  json list = json::array();
-  for (const ledger::HistoryPart& each : times) {
-    list.push_back({{"from", Time(each.from)}, {"to", Time(each.to)}});
-  }
   json queues = json::array();
   for (const auto& [queue, parts] : parts_by_queue) {
     const bool used = std::any_of(parts.begin(), parts.end(),
@@ -420,7 +416,7 @@ json CohortHistoryJson(
     for (const ledger::HistoryPart& part : parts) shares.push_back({{"used", UsedJson(part)}});
     queues.push_back({{"clusterQueue", queue}, {"parts", std::move(shares)}});
   }
-  return {{"cohort", cohort}, {"times", std::move(list)}, {"queues", std::move(queues)}};
+  return {{"cohort", cohort}, {"times", TimesJson(times)}, {"queues", std::move(queues)}};
 }
 
 json QueueHistoryJson(const std::string& queue, const std::vector<ledger::HistoryPart>& parts) {

@@ -40,10 +40,10 @@ nlohmann::json ReportJson(const std::vector<ledger::ReportLine>& lines,
 nlohmann::json ReportHistoryJson(const ledger::ReportHistory& history, const std::string& by);
 nlohmann::json QueueHistoryJson(const std::string& queue,
                                 const std::vector<ledger::HistoryPart>& parts);
-// `times`: parts without numbers; all histories have the same parts. Queues that used nothing are
+// `times`: the parts, which all histories have. Queues that used nothing are
 // left out.
 nlohmann::json CohortHistoryJson(
-    const std::string& cohort, const std::vector<ledger::HistoryPart>& times,
+    const std::string& cohort, const std::vector<ledger::Period>& times,
     const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue);
 // `prices`: in the order of flavors and times. The prices that held in the period are shown.
 nlohmann::json CapacityHistoryJson(const ledger::CapacityHistory& history,
