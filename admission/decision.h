@@ -209,6 +209,7 @@ struct SparedCandidate {
     kHasJustBegun,        // has not run as long as its queue demands (policies/victim_rules.h)
     kWithinTimeSlice,     // an equal that its time slice protects (policies/victim_rules.h)
     kPutOff,              // its preemption waits: Remark::kPreemptionPutOff
+    kJustAdmitted,        // its preemption waits: Remark::kVictimJustAdmitted
     kForeignOwner,        // no controller stops its job: SchedulerConfig::managed_owners
   };
   WorkloadId workload = queue::kNoNode;
@@ -248,6 +249,8 @@ enum class Remark : std::uint8_t {
   kHeldForPreemptor,     // the quota is kept for `held_for`, which has preempted others for it
   kPlaceIsKept,       // it would delay `held_for`, for which the queue keeps a place at `remark_at`
   kPreemptionPutOff,  // waits until `remark_at`: its victims would lose too much work
+  // Waits until `remark_at`: a victim was admitted less than a minute ago.
+  kVictimJustAdmitted,
 };
 
 // The course of the target search where an earlier entry of the cycle had taken targets.

@@ -146,6 +146,7 @@ std::string_view RuleBehind(const Decision& decision) {
   if (decision.remark == Remark::kOwnersComeFirst) return "owners-before-borrowers";
   if (decision.remark == Remark::kPlaceIsKept) return "kept-places";
   if (decision.remark == Remark::kPreemptionPutOff) return "victim-rules";
+  if (decision.remark == Remark::kVictimJustAdmitted) return "spare-the-just-admitted";
   const bool in_return = std::any_of(decision.spared.begin(), decision.spared.end(),
                                      [](const SparedCandidate& spared) {
                                        return spared.cause == SparedCandidate::Cause::kPreemptedIt;
@@ -249,8 +250,13 @@ std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabula
       return "Workload fits, but would delay " + facts.object->meta.key().ToString() +
              ", for which the queue keeps a place at " + FormatTime(InTenMinutes(facts.remark_at));
     case Remark::kPreemptionPutOff:
-      return "Preemption would lose more work than the workload is expected to do; the preemption "
-             "is delayed until " +
+      return "Preemption would lose more than a quarter of the work that the workload is expected "
+             "to "
+             "do; the preemption is delayed until " +
+             FormatTime(facts.remark_at);
+    case Remark::kVictimJustAdmitted:
+      return "Preemption would stop a workload that was admitted less than a minute ago; the "
+             "preemption is delayed until " +
              FormatTime(facts.remark_at);
     case Remark::kFailedChecks: return "The workload has failed admission checks";
     case Remark::kQueueInactive: return "ClusterQueue " + queue_name + " is inactive";

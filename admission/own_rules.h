@@ -61,6 +61,11 @@ struct OwnRules {
   // queue's head, fitting or not, and the workload behind that head preempts it in the next cycle.)
   bool owners_before_borrowers = true;
 
+  // A preemption of a workload that was admitted less than a minute ago, while the preemptor
+  // waited, is held until the minute is over; a preemptor is held for one minute in ten at most.
+  // (Kueue preempts at once, so that the victim was started for nothing.)
+  bool spare_the_just_admitted = true;
+
   // If two candidates of equal priority got their quota in the same second, the one that was
   // preempted before is preempted last. (Kueue compares the UIDs.)
   bool spare_the_preempted = true;

@@ -83,7 +83,8 @@ Scheduler::Scheduler(const SchedulerConfig& config)
       user_shares_(state_, queues_),
       cycle_runner_({state_, queues_, config_.gates, config_.own_rules, search_, history_,
                      config_.fair_sharing.has_value(), config_.block_admission,
-                     config_.ignore_undeclared_resources, kept_places_, victim_rules_}) {
+                     config_.ignore_undeclared_resources, kept_places_, victim_rules_,
+                     new_victims_}) {
   info_options_.ordering.pods_ready_requeuing = config.pods_ready_requeuing;
   info_options_.ordering.priority_sorting_within_cohort =
       config.gates.priority_sorting_within_cohort;
@@ -357,9 +358,11 @@ void Scheduler::ReleaseQuota(WorkloadId id) {
 void Scheduler::EstimateRun(queue::WorkloadInfo& info) const {
   const api::Workload& object = *info.object;
   if (object.spec.maximum_execution_time_seconds) return;
+  info.run_group = RunEstimates::GroupOf(info);
   const auto queue =
       queues_.local_queues().RouteOf({object.meta.namespace_name, object.spec.queue_name});
-  const auto seconds = queue ? run_estimates_.SecondsOf(*queue, info.shape) : std::nullopt;
+  const auto seconds =
+      queue ? run_estimates_.SecondsOf({*queue, info.shape, info.run_group}) : std::nullopt;
   info.run_seconds = seconds.value_or(queue::kUnknownRunSeconds);
 }
 
@@ -367,18 +370,46 @@ void Scheduler::NoteEnd(WorkloadId id, const queue::WorkloadInfo& info) {
   if (!IsFinished(info)) return;
   if (IsFinished(record(id).info)) return;  // is noted
   restart_costs_.NoteEnd(*info.object);
-  if (runs_ == Runs::kCounted) NoteRun(info);
+  const std::optional<EndedRun> run = RunOf(info);
+  if (!run) return;
+  new_victims_.NoteRun(run->queue, run->ran);
+  if (runs_ == Runs::kCounted) AddRun(*run, info);
 }
 
-void Scheduler::NoteRun(const queue::WorkloadInfo& info) {
-  const auto& conditions = info.object->status.conditions;
+std::optional<Scheduler::EndedRun> Scheduler::RunOf(const queue::WorkloadInfo& finished) {
+  const auto& conditions = finished.object->status.conditions;
+  const auto& admission = finished.object->status.admission;
   const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
-  if (admitted == nullptr || !info.object->status.admission) return;
+  if (admitted == nullptr || !admission) return std::nullopt;
   const Duration ran = api::FindCondition(conditions, api::kFinished)->last_transition_time -
                        admitted->last_transition_time;
-  if (ran < Duration::zero()) return;
-  const auto queue = queues_.ClusterQueueNumber(info.object->status.admission->cluster_queue);
-  run_estimates_.Add(queue, info.shape, std::chrono::floor<std::chrono::seconds>(ran).count());
+  if (ran < Duration::zero()) return std::nullopt;
+  return EndedRun{queues_.ClusterQueueNumber(admission->cluster_queue), ran};
+}
+
+void Scheduler::AddRun(const EndedRun& run, const queue::WorkloadInfo& info) {
+  run_estimates_.Add({run.queue, info.shape, RunEstimates::GroupOf(info)},
+                     std::chrono::floor<std::chrono::seconds>(run.ran).count());
+}
+
+// Runs that have ended tell more about workloads that wait.
+void Scheduler::EstimateRunsAgain() {
+  for (const WorkloadId id : run_estimates_.TakeChanged()) {
+    queue::WorkloadInfo& info = record(id).info;
+    EstimateRun(info);
+    queues_.places().SetExpectedRun(id, info.run_seconds);
+  }
+}
+
+void Scheduler::StopEstimating(WorkloadId id) {
+  const std::uint64_t group = record(id).info.run_group;
+  if (group != 0) run_estimates_.Leave(group, id);
+}
+
+void Scheduler::StopWaiting(WorkloadId id) {
+  queues_.Remove(id);
+  StopEstimating(id);
+  new_victims_.Forget(id);
 }
 
 // Workloads that had finished before, and the waiting ones that came before them.
@@ -394,8 +425,9 @@ void Scheduler::ReadRuns(WallTime now) {
   }
   std::sort(finished.begin(), finished.end());
   for (const auto& [end, id] : finished) {
-    NoteRun(queue::BuildWorkloadInfo(record(id).info.object, info_options_,
-                                     state_.vocabulary().resources));
+    const queue::WorkloadInfo info = queue::BuildWorkloadInfo(record(id).info.object, info_options_,
+                                                              state_.vocabulary().resources);
+    if (const auto run = RunOf(info)) AddRun(*run, info);
   }
   for (const WorkloadId id : waiting) {
     queue::WorkloadInfo info = record(id).info;
@@ -408,7 +440,7 @@ void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
   NoteEnd(id, info);
   // A workload that goes, even a waiting one, wakes its queue's tree, as in Kueue.
   if (record(id).info.object != nullptr) wakes_.AddAround(*record(id).info.object);
-  queues_.Remove(id);
+  StopWaiting(id);
   sharing_.TakePenaltyBack(record(id));
   if (state_.reservation(id) != nullptr) history_.Departed();
   ReleaseQuota(id);
@@ -434,7 +466,9 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
     PreemptionPlans::Forget(known);
   }
   if (was_changed) history_.Forget(id);
+  if (known.info.run_group != info.run_group) StopEstimating(id);
   records_.SetInfo(id, std::move(info));
+  if (known.info.run_group != 0) run_estimates_.Await(known.info.run_group, id);
   known.phase = Phase::kPending;
 }
 
@@ -481,7 +515,7 @@ std::unique_ptr<Reservation> Scheduler::NewReservation(WorkloadId id,
 }
 
 void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime now) {
-  queues_.Remove(id);
+  StopWaiting(id);
   std::unique_ptr<Reservation> next = NewReservation(id, info, now);
   const Reservation* held = state_.reservation(id);
   const ClusterQueueId queue = next->cluster_queue;
@@ -521,7 +555,7 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
 }
 
 void Scheduler::Assume(const Decision& decision, WallTime now) {
-  queues_.Remove(decision.workload);
+  StopWaiting(decision.workload);
   Record& admitted = record(decision.workload);
   auto made = std::make_unique<Reservation>();
   made->workload = decision.workload;
@@ -659,6 +693,7 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
     ReadRuns(now);
     runs_ = Runs::kCounted;
   }
+  EstimateRunsAgain();
   kept_places_.Refresh(now);
   victim_rules_.Begin(now);
   WakeDue(now);

@@ -35,6 +35,7 @@
 #include "admission/flavors/flavor_scans.h"
 #include "admission/own_rules.h"
 #include "admission/policies/kept_places.h"
+#include "admission/policies/new_victims.h"
 #include "admission/policies/queue_policies.h"
 #include "admission/policies/run_estimates.h"
 #include "admission/policies/user_shares.h"
@@ -167,8 +168,16 @@ class Scheduler {
   // Expected run times: policies of queues read them.
   void EstimateRun(queue::WorkloadInfo& info) const;
   void NoteEnd(WorkloadId id, const queue::WorkloadInfo& info);  // may have finished just now
-  void NoteRun(const queue::WorkloadInfo& info);                 // has finished
+  struct EndedRun {
+    ClusterQueueId queue = -1;
+    Duration ran{};
+  };
+  std::optional<EndedRun> RunOf(const queue::WorkloadInfo& finished);  // nullopt: did not run
+  void AddRun(const EndedRun& run, const queue::WorkloadInfo& info);
   void ReadRuns(WallTime now);
+  void EstimateRunsAgain();
+  void StopEstimating(WorkloadId id);
+  void StopWaiting(WorkloadId id);
   void ApplyPolicies(const std::vector<std::string>& cluster_queues);
   void SetPolicy(ClusterQueueId queue, const api::QueuePolicy& policy);
   // Transitions of a workload.
@@ -211,6 +220,7 @@ class Scheduler {
   KeptPlaces kept_places_;
   RestartCosts restart_costs_;
   VictimRules victim_rules_{restart_costs_};
+  NewVictims new_victims_;
   RunEstimates run_estimates_;
   // kToBeRead: since the first policy, until the next cycle.
   enum class Runs : std::uint8_t { kIgnored, kToBeRead, kCounted };

@@ -66,7 +66,7 @@ struct QueuePolicy {
   std::optional<Duration> least_slack;
 
   std::optional<VictimChoice> victims;
-  // A preemption that loses more work than the preemptor is expected to run waits for at most this
+  // A preemption that loses more than a quarter of the work that it gains waits for at most this
   // time; 0: it does not wait.
   std::optional<Duration> preemption_patience;
   // The least run time before a workload of the queue is preempted: by workloads of the same queue

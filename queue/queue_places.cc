@@ -45,17 +45,16 @@ void QueuePlaces::ListAges(ClusterQueueId queue, bool lists) {
   for (const WorkloadId workload : changed.pending.Unsorted()) set_.NoteAge(workload, true);
 }
 
-void QueuePlaces::SetKept(WorkloadId workload, bool kept) {
-  if (static_cast<std::size_t>(workload) >= set_.nodes_.size()) return;
+template <typename Change>
+void QueuePlaces::SortAgain(WorkloadId workload, Change change) {
   PendingNode& changed = set_.node(workload);
-  if (changed.kept == kept || changed.cluster_queue < 0) return;
   PendingQueue& pending = set_.entry(changed.cluster_queue).pending;
   const bool active = pending.IsActive(workload);
   const bool in_backoff = IsInBackoff(workload);
   const PendingQueue::Preemptor preemptor = pending.preemptor();
   pending.Remove(workload);
   pending.SetPreemptor(preemptor);
-  changed.kept = kept;
+  change(changed);
   set_.SetPlace(changed);
   if (active) {
     pending.Push(workload);
@@ -66,6 +65,23 @@ void QueuePlaces::SetKept(WorkloadId workload, bool kept) {
   }
   set_.NoteHead(changed.cluster_queue);
   set_.PendingChanged(changed.cluster_queue);
+}
+
+void QueuePlaces::SetKept(WorkloadId workload, bool kept) {
+  if (static_cast<std::size_t>(workload) >= set_.nodes_.size()) return;
+  const PendingNode& known = set_.node(workload);
+  if (known.kept == kept || known.cluster_queue < 0) return;
+  SortAgain(workload, [kept](PendingNode& changed) { changed.kept = kept; });
+}
+
+void QueuePlaces::SetExpectedRun(WorkloadId workload, std::int64_t seconds) {
+  PendingNode& known = set_.node(workload);
+  if (known.run_seconds == seconds) return;
+  if (known.cluster_queue < 0) {
+    known.run_seconds = seconds;
+    return;
+  }
+  SortAgain(workload, [seconds](PendingNode& changed) { changed.run_seconds = seconds; });
 }
 
 const QueuePlaces::Ages& QueuePlaces::ByAge(ClusterQueueId queue) const {

@@ -38,8 +38,14 @@ class QueuePlaces {
   // Sets whether the queue keeps a place for the workload; no effect if the workload does not wait.
   void SetKept(WorkloadId workload, bool kept);
   bool IsInBackoff(WorkloadId workload) const;
+  // The expected run time of a waiting workload has changed. Wakes nobody.
+  void SetExpectedRun(WorkloadId workload, std::int64_t seconds);
 
  private:
+  // Calls `change` for the node of a workload in a queue, and sorts it in again.
+  template <typename Change>
+  void SortAgain(WorkloadId workload, Change change);
+
   QueueSet& set_;
 };
 

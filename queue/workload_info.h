@@ -72,6 +72,7 @@ struct WorkloadInfo {
   // The expected run time: the time that the workload declares, else the estimate that the owner of
   // this struct fills in.
   std::int64_t run_seconds = kUnknownRunSeconds;
+  std::uint64_t run_group = 0;  // equal: run times are alike; 0: the owner estimates none
   WallTime deadline = kNoDeadline;
   std::uint64_t shape = kUnknownShape;  // equal: the scheduler cannot tell the workloads apart
   bool failed_check = false;            // an admission check has state Retry or Rejected

@@ -7,6 +7,7 @@
 #include "admission/flavors/flavor_topology.h"
 #include "admission/flavors/partial_admission.h"
 #include "admission/policies/kept_places.h"
+#include "admission/policies/new_victims.h"
 #include "admission/policies/victim_rules.h"
 #include "admission/workloads/workload_slices.h"
 #include "api/condition.h"
@@ -347,12 +348,16 @@ void Cycle::FillVictims(CycleEntry& entry) {
   }
 }
 
-// A preemption that would lose too much work waits; other workloads of the cycle leave its quota.
+// Whether the preemption waits, because it would lose too much work, or would stop a workload that
+// has just begun.
 bool Cycle::PutsOff(CycleEntry& entry) {
-  Decision& decision = entry.decision;
-  if (!context_.victim_rules.any() || entry.input.plan != nullptr || decision.second_pass) {
-    return false;
-  }
+  if (entry.input.plan != nullptr || entry.decision.second_pass) return false;
+  return LosesTooMuch(entry) || StopsJustAdmitted(entry);
+}
+
+bool Cycle::LosesTooMuch(CycleEntry& entry) {
+  if (!context_.victim_rules.any()) return false;
+  const Decision& decision = entry.decision;
   const auto contested = ContestedBy(decision.assignment);
   const PreemptorNeed need{*entry.input.workload, decision.cluster_queue, decision.assignment.usage,
                            contested};
@@ -361,13 +366,32 @@ bool Cycle::PutsOff(CycleEntry& entry) {
     lost += context_.victim_rules.WorkLost(*target.reservation, need);
   }
   const std::optional<WallTime> until = context_.victim_rules.PutOffUntil(need, lost);
+  if (until) PutOff(entry, Remark::kPreemptionPutOff, *until);
+  return until.has_value();
+}
+
+bool Cycle::StopsJustAdmitted(CycleEntry& entry) {
+  if (!context_.own_rules.spare_the_just_admitted) return false;
+  const std::optional<WallTime> until =
+      context_.new_victims.HeldUntil(entry.decision.workload, entry.input.workload->queued_at,
+                                     entry.targets, context_.victim_rules.now());
   if (!until) return false;
-  Skip(entry, Remark::kPreemptionPutOff);
-  decision.remark_at = *until;
+  context_.victim_rules.TryAgain(entry.decision.cluster_queue, *until);
+  PutOff(entry, Remark::kVictimJustAdmitted, *until);
+  return true;
+}
+
+// Other workloads of the cycle leave the quota of the preemption.
+void Cycle::PutOff(CycleEntry& entry, Remark remark, WallTime until) {
+  Decision& decision = entry.decision;
+  Skip(entry, remark);
+  decision.remark_at = until;
+  const auto cause = remark == Remark::kVictimJustAdmitted ? SparedCandidate::Cause::kJustAdmitted
+                                                           : SparedCandidate::Cause::kPutOff;
   SparedCandidates spared;
   for (const PreemptionTarget& target : entry.targets) {
     if (spared.size() == kMaxSpared) break;
-    spared.push_back({target.reservation->workload, SparedCandidate::Cause::kPutOff});
+    spared.push_back({target.reservation->workload, cause});
   }
   for (const SparedCandidate& other : decision.spared) {
     if (spared.size() < kMaxSpared) spared.push_back(other);
@@ -376,7 +400,6 @@ bool Cycle::PutsOff(CycleEntry& entry) {
   decision.requeue_reason = queue::RequeueReason::kGeneric;
   decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
   room_.ReserveForPreemptor(entry);
-  return true;
 }
 
 void Cycle::Preempt(CycleEntry& entry) {

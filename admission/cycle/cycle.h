@@ -69,6 +69,9 @@ class Cycle {
   void SkipWithoutRoom(CycleEntry& entry);
   void SkipForPlace(CycleEntry& entry, const KeptPlace& place);
   bool PutsOff(CycleEntry& entry);
+  bool LosesTooMuch(CycleEntry& entry);
+  bool StopsJustAdmitted(CycleEntry& entry);
+  void PutOff(CycleEntry& entry, Remark remark, WallTime until);
   void Preempt(CycleEntry& entry);
   void Admit(CycleEntry& entry);
   void FillVictims(CycleEntry& entry);

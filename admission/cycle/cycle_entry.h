@@ -21,6 +21,7 @@
 namespace berth::admission {
 
 class KeptPlaces;
+class NewVictims;
 class VictimRules;
 struct KeptPlace;
 
@@ -37,6 +38,7 @@ struct CycleContext {
   bool ignore_undeclared_resources = false;
   const KeptPlaces& kept_places;
   VictimRules& victim_rules;
+  NewVictims& new_victims;
 };
 
 // A head with the facts that the cycle needs.

@@ -1,38 +1,98 @@
 #include "admission/policies/run_estimates.h"
 
-#include <vector>
+#include <algorithm>
+#include <string>
 
+#include "api/job_user.h"
 #include "base/median.h"
+#include "base/seed.h"
 
 namespace berth::admission {
 namespace {
 
-void AddTo(std::deque<std::int64_t>& runs, std::int64_t seconds) {
-  if (runs.size() == RunEstimates::kMostRuns) runs.pop_front();
+using Runs = std::deque<std::int64_t>;
+
+void AddTo(Runs& runs, std::int64_t seconds, std::size_t most) {
+  if (runs.size() == most) runs.pop_front();
   runs.push_back(seconds);
+}
+
+// nullopt: fewer than `fewest` runs.
+std::optional<std::int64_t> MedianOf(const Runs& runs, std::size_t fewest) {
+  if (runs.size() < fewest) return std::nullopt;
+  return berth::MedianOf(std::vector(runs.begin(), runs.end()));
+}
+
+bool Differs(std::int64_t a, std::int64_t b) {
+  return std::max(a, b) - std::min(a, b) > std::max(a, b) / 8;
 }
 
 }  // namespace
 
-void RunEstimates::Add(queue::ClusterQueueId queue, std::uint64_t shape, std::int64_t seconds) {
-  AddTo(by_queue_[queue], seconds);
-  const std::pair key{queue, shape};
-  if (by_shape_.size() < kMostShapes || by_shape_.contains(key)) AddTo(by_shape_[key], seconds);
+std::uint64_t RunEstimates::GroupOf(const queue::WorkloadInfo& info) {
+  const api::Workload& object = *info.object;
+  const std::string* user = api::FindValue(object.meta.annotations, api::kUserAnnotation);
+  std::string text = object.meta.namespace_name + "/" + object.spec.queue_name + "/";
+  text += std::to_string(info.shape);
+  if (user != nullptr) text += "/" + *user;
+  return std::max<std::uint64_t>(SeedFrom(text), 1);
 }
 
-std::optional<std::int64_t> RunEstimates::MedianOf(const Runs& runs) {
-  if (runs.size() < kFewestRuns) return std::nullopt;
-  return berth::MedianOf(std::vector(runs.begin(), runs.end()));
+RunEstimates::Group* RunEstimates::GroupFor(std::uint64_t number) {
+  const auto found = groups_.find(number);
+  if (found != groups_.end()) return &found->second;
+  return groups_.size() < kMostGroups ? &groups_[number] : nullptr;
 }
 
-std::optional<std::int64_t> RunEstimates::SecondsOf(queue::ClusterQueueId queue,
-                                                    std::uint64_t shape) const {
-  const auto alike = by_shape_.find({queue, shape});
-  if (alike != by_shape_.end()) {
-    if (const auto median = MedianOf(alike->second)) return median;
+void RunEstimates::Add(const Kind& kind, std::int64_t seconds) {
+  AddTo(by_queue_[kind.queue], seconds, kMostRuns);
+  const std::pair key{kind.queue, kind.shape};
+  if (by_shape_.size() < kMostShapes || by_shape_.contains(key)) {
+    AddTo(by_shape_[key], seconds, kMostRuns);
   }
-  const auto all = by_queue_.find(queue);
-  return all == by_queue_.end() ? std::nullopt : MedianOf(all->second);
+  Group* group = GroupFor(kind.group);
+  if (group == nullptr) return;
+  AddTo(group->runs, seconds, kMostRunsOfGroup);
+  ++group->ends;
+  if (group->waiting.empty() || group->ends * kEstimatesOfAnEnd < group->waiting.size()) return;
+  const auto median = MedianOf(group->runs, kFewestRunsOfGroup);
+  if (median && Differs(*median, group->told)) changed_.insert(kind.group);
+}
+
+std::optional<std::int64_t> RunEstimates::SecondsOf(const Kind& kind) const {
+  if (const auto group = groups_.find(kind.group); group != groups_.end()) {
+    if (const auto median = MedianOf(group->second.runs, kFewestRunsOfGroup)) return median;
+  }
+  if (const auto alike = by_shape_.find({kind.queue, kind.shape}); alike != by_shape_.end()) {
+    if (const auto median = MedianOf(alike->second, kFewestRuns)) return median;
+  }
+  const auto all = by_queue_.find(kind.queue);
+  return all == by_queue_.end() ? std::nullopt : MedianOf(all->second, kFewestRuns);
+}
+
+void RunEstimates::Await(std::uint64_t group, queue::WorkloadId workload) {
+  if (Group* found = GroupFor(group)) found->waiting.insert(workload);
+}
+
+void RunEstimates::Leave(std::uint64_t group, queue::WorkloadId workload) {
+  const auto found = groups_.find(group);
+  if (found == groups_.end()) return;
+  found->second.waiting.erase(workload);
+  if (found->second.waiting.empty() && found->second.runs.empty()) groups_.erase(found);
+}
+
+std::vector<queue::WorkloadId> RunEstimates::TakeChanged() {
+  std::vector<queue::WorkloadId> workloads;
+  for (const std::uint64_t number : changed_) {
+    const auto found = groups_.find(number);
+    if (found == groups_.end()) continue;
+    Group& group = found->second;
+    workloads.insert(workloads.end(), group.waiting.begin(), group.waiting.end());
+    group.told = *MedianOf(group.runs, kFewestRunsOfGroup);
+    group.ends = 0;
+  }
+  changed_.clear();
+  return workloads;
 }
 
 }  // namespace berth::admission

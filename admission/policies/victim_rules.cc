@@ -9,6 +9,10 @@
 namespace berth::admission {
 namespace {
 
+// A preemption has to gain so many times the work that it loses: the preemptor gains only the time
+// by which it starts earlier, and its expected run time is uncertain. Chosen by
+// `tools/bench-decisions --victims`.
+constexpr double kGainOfALoss = 4;
 constexpr int kSlicesOfALength = 8;                               // if checkpoints keep the work
 constexpr Duration kLongestSlice = std::chrono::hours(24 * 365);  // is not doubled
 
@@ -66,7 +70,7 @@ bool VictimRules::HasJustBegun(const Reservation& victim, ClusterQueueId preempt
   if (least == Duration::zero()) return false;
   const WallTime allowed_at = StartOf(victim) + least;
   if (allowed_at <= now_) return false;
-  LookAt(preemptor, allowed_at);
+  TryAgain(preemptor, allowed_at);
   return true;
 }
 
@@ -100,7 +104,7 @@ bool VictimRules::HasUsedItsSlice(const Reservation& victim) {
   if (!victim.admitted) return false;
   const WallTime end = SliceEnd(victim);
   if (end <= now_) return true;
-  LookAt(victim.cluster_queue, end);
+  TryAgain(victim.cluster_queue, end);
   search_.first_end = std::min(search_.first_end.value_or(end), end);
   return false;
 }
@@ -113,7 +117,7 @@ void VictimRules::BeginSearch(const queue::WorkloadInfo& preemptor, ClusterQueue
   if (preempted != nullptr && preempted->status == api::ConditionStatus::kTrue &&
       preempted->reason == api::kTimeSliceExpired) {
     const WallTime turn = preemptor.queued_at + Of(queue).time_slice;
-    if (turn > now_) return LookAt(queue, turn);
+    if (turn > now_) return TryAgain(queue, turn);
   }
   const auto first = waiting_.find(queue);
   const bool is_behind = first != waiting_.end() && first->second.until > now_ &&
@@ -136,7 +140,7 @@ void VictimRules::EndSearch(bool found) {
 void VictimRules::NoteAdmission(const Reservation& reservation) {
   if (!HasTimeSlices(reservation.cluster_queue) || reservation.evicted) return;
   const WallTime end = SliceEnd(reservation);
-  if (end > now_) LookAt(reservation.cluster_queue, end);
+  if (end > now_) TryAgain(reservation.cluster_queue, end);
 }
 
 double VictimRules::WorkLost(const Reservation& victim, const PreemptorNeed& need) const {
@@ -157,14 +161,14 @@ std::optional<WallTime> VictimRules::PutOffUntil(const PreemptorNeed& need, doub
   const Duration patience = Of(need.queue).patience;
   if (patience == Duration::zero()) return std::nullopt;
   const WallTime until = need.workload.queued_at + patience;
-  if (until <= now_ || work_lost <= static_cast<double>(need.workload.run_seconds)) {
+  if (until <= now_ || kGainOfALoss * work_lost <= static_cast<double>(need.workload.run_seconds)) {
     return std::nullopt;
   }
-  LookAt(need.queue, until);
+  TryAgain(need.queue, until);
   return until;
 }
 
-void VictimRules::LookAt(ClusterQueueId queue, WallTime at) {
+void VictimRules::TryAgain(ClusterQueueId queue, WallTime at) {
   const auto [found, added] = looks_.emplace(queue, at);
   if (!added) found->second = std::min(found->second, at);
 }

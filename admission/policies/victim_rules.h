@@ -3,8 +3,9 @@
 //
 //     berth.dev/victims: LeastWorkLost      of the victims that Kueue's rules allow, those whose
 //                                           preemption loses the least work
-//     berth.dev/preemption-patience: 30m    a preemption that loses more work than the preemptor is
-//                                           expected to run waits, up to half an hour
+//     berth.dev/preemption-patience: 30m    a preemption that loses more than a quarter of the work
+//                                           that the preemptor is expected to do waits, up to half
+//                                           an hour
 //     berth.dev/preempt-min-run: 10m        no workload of the queue is preempted by another one of
 //     berth.dev/reclaim-min-run: 10m        the queue, or of another queue, before it has run so
 //                                           long
@@ -61,6 +62,7 @@ class VictimRules {
   void Set(ClusterQueueId queue, const api::QueuePolicy& policy);
   // Call before each cycle.
   void Begin(WallTime now) { now_ = now; }
+  WallTime now() const { return now_; }
   // Whether some queue has a rule.
   bool any() const { return !rules_.empty(); }
 
@@ -90,6 +92,9 @@ class VictimRules {
   // preemptor is tried again then.
   std::optional<WallTime> PutOffUntil(const PreemptorNeed& need, double work_lost);
 
+  // The workloads of the queue are tried again at `at`.
+  void TryAgain(ClusterQueueId queue, WallTime at);
+
   // The queues whose waiting workloads are to be tried again by `now`.
   std::vector<ClusterQueueId> TakeDue(WallTime now);
   std::optional<WallTime> Next() const;  // the first instant for TakeDue; nullopt: none
@@ -107,7 +112,6 @@ class VictimRules {
   const Rule& Of(ClusterQueueId queue) const;
   // The least time that counts as lost by a stop of the workload, unless it has run for less.
   Duration LeastLoss(const Reservation& victim) const;
-  void LookAt(ClusterQueueId queue, WallTime at);
   // A workload that found too few expired slices. It is tried again at `until`.
   struct Waiting {
     std::int64_t priority = 0;

@@ -159,10 +159,15 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
       return "its time slice is not over, or it is not yet this workload's turn "
              "(berth.dev/time-slice)";
     case SparedCandidate::Cause::kPutOff:
-      return "its preemption would lose more work than this workload is expected to do; the "
-             "preemption is delayed until " +
+      return "its preemption would lose more than a quarter of the work that this workload is "
+             "expected to do; the preemption is delayed until " +
              FormatTime(decision.remark_at) + " at most" +
              MeasuredLoss(state.reservation(spared.workload), scheduler.restart_costs());
+    case SparedCandidate::Cause::kJustAdmitted:
+      return "it was admitted less than a minute ago, while this workload waited; the preemption "
+             "is "
+             "delayed until " +
+             FormatTime(decision.remark_at);
     case SparedCandidate::Cause::kForeignOwner:
       return "Berth does not manage the kind of its owner, and cannot stop it. If another "
              "controller can, name the kind in integrations.externalFrameworks";

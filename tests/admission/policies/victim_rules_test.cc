@@ -181,7 +181,7 @@ TEST_F(VictimRulesTest, PreemptionThatLosesMoreThanItGainsWaitsForItsPatience) {
   ASSERT_EQ(Try(TimedJob("wide", "guest", 4)), "wide Admitted");
   world_->Advance(hours(1));
   EXPECT_EQ(Try(TimedJob("head", "owner", 1, minutes(60))), "head Skipped");
-  EXPECT_THAT(world_->MessageOf("head"), testing::HasSubstr("would lose more work"));
+  EXPECT_THAT(world_->MessageOf("head"), testing::HasSubstr("would lose more than a quarter"));
   EXPECT_TRUE(NextTurnIsIn(minutes(30)));
   world_->Advance(minutes(29));
   EXPECT_EQ(world_->Cycle(), "");
@@ -189,11 +189,15 @@ TEST_F(VictimRulesTest, PreemptionThatLosesMoreThanItGainsWaitsForItsPatience) {
   EXPECT_EQ(world_->Cycle(), "head Preempting");
 }
 
-TEST_F(VictimRulesTest, PreemptionThatGainsMoreThanItLosesDoesNotWait) {
-  Begin(4, {{api::kPreemptionPatienceAnnotation, "30m"}});
-  ASSERT_EQ(Try(TimedJob("wide", "guest", 4)), "wide Admitted");
-  world_->Advance(hours(1));
-  EXPECT_EQ(Try(TimedJob("head", "owner", 1, minutes(241))), "head Preempting");
+// "wide" has done four hours of work.
+TEST_F(VictimRulesTest, PreemptionThatGainsFourTimesWhatItLosesDoesNotWait) {
+  for (const bool enough : {false, true}) {
+    Begin(4, {{api::kPreemptionPatienceAnnotation, "30m"}});
+    ASSERT_EQ(Try(TimedJob("wide", "guest", 4)), "wide Admitted");
+    world_->Advance(hours(1));
+    EXPECT_EQ(Try(TimedJob("head", "owner", 1, enough ? minutes(961) : minutes(959))),
+              enough ? "head Preempting" : "head Skipped");
+  }
 }
 
 TEST_F(VictimRulesTest, WaitingPreemptorStartsWhenQuotaIsReleased) {

@@ -1,0 +1,174 @@
+// Goal: a workload is not preempted within a minute of its admission by one that waited then; a
+// preemptor that came later is not held, and none is held for more than one minute in ten.
+// Method: an owner whose waiting job becomes able to reclaim when another job of the owner ends;
+// cycle by cycle, with the rule and without it.
+#include "admission/policies/new_victims.h"
+
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/core_fixture.h"
+
+namespace berth::admission {
+namespace {
+
+using std::chrono::seconds;
+using support::KeyOf;
+using support::MakeJob;
+using support::MakeOrgQueue;
+using support::TableWorld;
+
+class NewVictimsTest : public ::testing::Test {
+ protected:
+  // A job of the guest has run for five minutes. "own" runs on half of the owner's GPUs. "wide"
+  // needs all of them: it cannot reclaim before "own" has ended.
+  void Begin(bool has_rule) {
+    SchedulerConfig config;
+    config.own_rules.spare_the_just_admitted = has_rule;
+    world_ = std::make_unique<TableWorld>(
+        std::vector<std::string>{"f"},
+        std::vector{MakeOrgQueue("owner", 4, api::PreemptionPolicy::kAny),
+                    MakeOrgQueue("guest", 0)},
+        config);
+    ASSERT_EQ(Try("earlier", "guest", 2), "earlier Admitted");
+    world_->Advance(seconds(300));
+    world_->Finish(KeyOf("earlier"));
+    world_->WakeUp();
+    ASSERT_EQ(Try("own", "owner", 2), "own Admitted");
+    ASSERT_THAT(Try("wide", "owner", 4), testing::StartsWith("wide No"));
+    world_->Advance(seconds(10));
+    ASSERT_EQ(Try("guest-1", "guest", 2), "guest-1 Admitted");
+  }
+  std::string Try(const std::string& name, const std::string& queue, std::int32_t gpus) {
+    world_->Apply(MakeJob(name, queue, gpus, {{"gpu", 1}}));
+    return world_->Cycle();
+  }
+  std::string End(const std::string& name) {
+    world_->Finish(KeyOf(name));
+    world_->WakeUp();
+    return world_->Cycle();
+  }
+  std::string After(seconds time) {
+    world_->Advance(time);
+    world_->WakeUp();
+    return world_->Cycle();
+  }
+
+  std::unique_ptr<TableWorld> world_;
+};
+
+TEST_F(NewVictimsTest, PreemptorThatWaitedAtTheAdmissionWaitsForTheRestOfAMinute) {
+  Begin(true);
+  world_->Advance(seconds(20));
+  EXPECT_EQ(End("own"), "wide Skipped");
+  EXPECT_EQ(world_->Of("wide").remark, Remark::kVictimJustAdmitted);
+  EXPECT_THAT(world_->MessageOf("wide"), testing::HasSubstr("admitted less than a minute ago"));
+  ASSERT_EQ(world_->Of("wide").spared.size(), 1U);
+  EXPECT_EQ(world_->Of("wide").spared[0].cause, SparedCandidate::Cause::kJustAdmitted);
+  EXPECT_EQ(RuleBehind(world_->Of("wide")), "spare-the-just-admitted");
+  const auto turn = world_->scheduler().NextTurn();
+  ASSERT_TRUE(turn);
+  EXPECT_LE(*turn - world_->now(), seconds(40));
+  EXPECT_EQ(After(seconds(35)), "");
+  EXPECT_EQ(After(seconds(5)), "wide Preempting");
+}
+
+TEST_F(NewVictimsTest, WithoutTheRuleThePreemptionIsImmediate) {
+  Begin(false);
+  world_->Advance(seconds(20));
+  EXPECT_EQ(End("own"), "wide Preempting");
+}
+
+TEST_F(NewVictimsTest, VictimThatHasRunForAMinuteIsPreemptedAtOnce) {
+  Begin(true);
+  world_->Advance(seconds(61));
+  EXPECT_EQ(End("own"), "wide Preempting");
+}
+
+TEST_F(NewVictimsTest, PreemptorThatCameAfterTheAdmissionIsNotHeld) {
+  Begin(true);
+  world_->Advance(seconds(5));
+  EXPECT_EQ(Try("late", "owner", 1), "late Preempting");
+}
+
+TEST_F(NewVictimsTest, HeldPreemptorStartsWhenTheVictimEnds) {
+  Begin(true);
+  ASSERT_EQ(End("own"), "wide Skipped");
+  world_->Advance(seconds(20));
+  EXPECT_EQ(End("guest-1"), "wide Admitted");
+}
+
+// Three jobs of the guest's queue have run for a second each, then one for three minutes.
+TEST_F(NewVictimsTest, VictimsOfAQueueWithShortRunsAreNotSpared) {
+  NewVictims victims;
+  Reservation victim;
+  victim.object = std::make_shared<api::Workload>();
+  victim.cluster_queue = 5;
+  victim.admitted = true;
+  victim.reserved_at = WallTime(seconds(100));
+  const PreemptionTargets targets{{&victim, PreemptionReason::kInCohortReclamation}};
+  constexpr WallTime kQueued(seconds(50));
+  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(110))), std::nullopt)
+      << "nothing has ended";
+  for (int i = 0; i < 3; ++i) victims.NoteRun(5, seconds(1));
+  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(110))), std::nullopt);
+  victims.NoteRun(5, seconds(240));
+  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(110))), WallTime(seconds(160)));
+  victims.NoteRun(4, seconds(1));
+  EXPECT_EQ(victims.HeldUntil(2, kQueued, targets, WallTime(seconds(110))), WallTime(seconds(160)))
+      << "runs of another queue";
+}
+
+// "guest-2" comes 50 s after the preemption was held first: it is not spared for a minute of its
+// own.
+TEST_F(NewVictimsTest, NewVictimsHoldNoPreemptorForLongerThanAMinute) {
+  Begin(true);
+  ASSERT_EQ(End("own"), "wide Skipped");
+  world_->Advance(seconds(50));
+  world_->Apply(MakeJob("guest-2", "guest", 2, {{"gpu", 1}}));
+  ASSERT_EQ(world_->Cycle(), "guest-2 Admitted") << "wide is parked";
+  world_->Finish(KeyOf("guest-1"));
+  world_->WakeUp();
+  EXPECT_EQ(world_->Cycle(), "wide Skipped");
+  EXPECT_EQ(After(seconds(10)), "wide Preempting");
+}
+
+TEST_F(NewVictimsTest, APreemptorIsHeldForOneMinuteInTen) {
+  NewVictims victims;
+  victims.NoteRun(-1, seconds(300));
+  Reservation victim;
+  victim.object = std::make_shared<api::Workload>();
+  victim.admitted = true;
+  victim.reserved_at = WallTime(seconds(100));
+  const PreemptionTargets targets{{&victim, PreemptionReason::kInCohortReclamation}};
+  constexpr WallTime kQueued(seconds(50));
+  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(110))), WallTime(seconds(160)));
+  victim.reserved_at = WallTime(seconds(165));
+  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(166))), WallTime(seconds(170)));
+  victim.reserved_at = WallTime(seconds(600));
+  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(601))), std::nullopt);
+  victim.reserved_at = WallTime(seconds(709));
+  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(710))), WallTime(seconds(769)));
+}
+
+TEST_F(NewVictimsTest, WorkloadThatHasStartedIsForgotten) {
+  NewVictims victims;
+  victims.NoteRun(-1, seconds(300));
+  Reservation victim;
+  victim.object = std::make_shared<api::Workload>();
+  victim.admitted = true;
+  victim.reserved_at = WallTime(seconds(165));
+  const PreemptionTargets targets{{&victim, PreemptionReason::kInCohortReclamation}};
+  constexpr WallTime kQueued(seconds(50));
+  victims.HeldUntil(1, kQueued, targets, WallTime(seconds(166)));
+  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(226))), std::nullopt);
+  victim.reserved_at = WallTime(seconds(225));
+  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(226))), std::nullopt);
+  victims.Forget(1);
+  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(226))), WallTime(seconds(285)));
+}
+
+}  // namespace
+}  // namespace berth::admission
