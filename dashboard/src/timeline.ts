@@ -2,7 +2,7 @@
 import type { Forecast, WorkloadHistory } from "./berth_read_api";
 import { turnsOf } from "./turns";
 
-export type Phase = "queued" | "asked" | "starting" | "running";
+export type Phase = "queued" | "reserved" | "asked" | "booting" | "starting" | "running";
 
 export interface Span {
   phase: Phase;
@@ -47,14 +47,16 @@ function forecastOf(eta: Forecast | null, now: number): Timeline["forecast"] {
 export function timelineOf(history: WorkloadHistory, eta: Forecast | null, now: number, waits: boolean): Timeline | null {
   const all = turnsOf(history).slice(-MOST_TURNS);
   let before = -Infinity; // the end of the turn before: a turn may keep its first place in the queue
-  const turns = all.flatMap(({ turn, asked, how }): TurnSpans[] => {
+  const turns = all.flatMap(({ turn, asked, provisioned, how }): TurnSpans[] => {
     const ended = time(turn.ended);
     const isOver = Number.isFinite(ended);
     const end = isOver ? ended : now;
     if (!Number.isFinite(time(turn.queued))) return [];
     const begins: [Phase, number][] = [
       ["queued", Math.max(time(turn.queued), before)],
-      ["asked", Math.max(time(turn.quotaReserved), Number.isFinite(time(asked)) ? time(asked) : -Infinity)],
+      ["reserved", time(turn.quotaReserved)],
+      ["asked", Math.max(time(turn.quotaReserved), time(asked))],
+      ["booting", Math.max(time(turn.quotaReserved), time(provisioned))],
       ["starting", time(turn.admitted)],
       ["running", time(turn.podsReady)],
     ];

@@ -4,11 +4,12 @@ import { duration, exact } from "./format";
 import { Icon } from "./icons";
 import { useAnswer } from "./live";
 import { clock, Panel } from "./parts";
+import { Link, paths } from "./router";
 import { useStore } from "./store";
 import { ticksOf, timelineOf, type Phase, type Span, type TurnSpans } from "./timeline";
 import { howWord } from "./words";
 
-const PHASES: Record<Phase, string> = { queued: "waits for quota", asked: "has quota, waits for machines", starting: "admitted, its pods start", running: "runs" };
+const PHASES: Record<Phase, string> = { queued: "waits for quota", reserved: "has quota", asked: "machines are asked for", booting: "machines are granted, and boot", starting: "admitted, its pods start", running: "runs" };
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const SECONDS = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
@@ -63,6 +64,7 @@ export function TimelinePanel({ id, namespace, name, state, eta, waits }: Timeli
           </div>
         </div>
       </div>
+      <Preemptors turns={line.turns} />
     </Panel>
   );
 }
@@ -104,10 +106,27 @@ function TurnLine({ turn, at, isOnly, forecast }: TurnLineOf) {
         {turn.end && (
           <span class={`span-end ${turn.end.isGood ? "good" : "warn"}`} style={{ left: `${at(turn.end.at)}%` }} title={endWord(turn.end)}>
             <Icon name={turn.end.isGood ? "succeeded" : "stopping"} size={14} />
-            {at(turn.end.at) < MOST_BEFORE_WORD && !forecast && <small>{endWord(turn.end)}</small>}
+            {at(turn.end.at) < MOST_BEFORE_WORD && !forecast && <small>{howWord(turn.end.how)}</small>}
           </span>
         )}
       </div>
     </div>
+  );
+}
+
+// The workloads that preempted it, the latest first.
+function Preemptors({ turns }: { turns: TurnSpans[] }) {
+  const keys = [...new Set(turns.map((turn) => turn.end?.preemptor ?? "").filter((key) => key.includes("/")))].reverse();
+  if (keys.length === 0) return null;
+  return (
+    <p class="quiet">
+      Preempted by{" "}
+      {keys.map((key, i) => (
+        <>
+          {i > 0 && ", "}
+          <Link to={paths.workload(key)}>{key}</Link>
+        </>
+      ))}
+    </p>
   );
 }

@@ -12,11 +12,13 @@ export interface ToldTurn {
   waits: string;
 }
 
-// A request belongs to the turn in which it was made.
+// A request belongs to the turn in which it was made. A turn may keep the first place in the queue, so that it begins
+// when the one before ended.
 export function turnsOf(history: WorkloadHistory): ToldTurn[] {
   return history.attempts.map((turn, i) => {
-    const next = history.attempts[i + 1]?.queued;
-    const own = history.capacityRequests.filter((each) => each.created >= turn.queued && (next === undefined || each.created < next));
+    const before = history.attempts[i - 1]?.ended ?? "";
+    const from = before > turn.queued ? before : turn.queued;
+    const own = history.capacityRequests.filter((each) => each.created >= from && (turn.ended === null || each.created < turn.ended));
     const granted = own.map((each) => each.provisioned).filter((at) => at !== null);
     return {
       turn,

@@ -11,13 +11,13 @@ const history = (attempts: object[], requests: object[] = []) => ({ attempts, ca
 test("a turn has a span a phase, and what goes on is open", () => {
   const first = { ...none, attempt: 1, queued: at(0), quotaReserved: at(2), admitted: at(5), podsReady: at(6), ended: at(9), outcome: "Preempted", reason: "InClusterQueue", preemptor: "a/b" };
   const second = { ...none, attempt: 2, queued: at(0), quotaReserved: at(12) };
-  const told = timelineOf(history([first, second], [{ created: at(2), provisioned: at(4) }]), null, ms(20), true);
+  const told = timelineOf(history([first, second], [{ created: at(3), provisioned: at(4) }]), null, ms(20), true);
   assert.deepEqual(
     told?.turns.map((turn) => turn.spans.map((span) => [span.phase, (span.from - ms(0)) / 60_000, (span.to - ms(0)) / 60_000, span.isOpen])),
     [
-      [["queued", 0, 2, false], ["asked", 2, 5, false], ["starting", 5, 6, false], ["running", 6, 9, false]],
+      [["queued", 0, 2, false], ["reserved", 2, 3, false], ["asked", 3, 4, false], ["booting", 4, 5, false], ["starting", 5, 6, false], ["running", 6, 9, false]],
       // A turn that keeps its place in the queue begins where the one before ended.
-      [["queued", 9, 12, false], ["asked", 12, 20, true]],
+      [["queued", 9, 12, false], ["reserved", 12, 20, true]],
     ],
   );
   assert.deepEqual(told?.turns.map((turn) => turn.end && [turn.end.how, turn.end.preemptor, turn.end.isGood]), [["Preempted: InClusterQueue", "a/b", false], null]);

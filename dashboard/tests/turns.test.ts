@@ -7,12 +7,12 @@ type Turn = WorkloadHistory["attempts"][number];
 type Request = WorkloadHistory["capacityRequests"][number];
 
 const at = (minute: number) => `2026-11-24T10:${String(minute).padStart(2, "0")}:00Z`;
-const turn = (attempt: number, queued: string, more: Partial<Turn> = {}) => ({ attempt, queued, outcome: "", reason: "", waits: [], ...more }) as unknown as Turn;
+const turn = (attempt: number, queued: string, more: Partial<Turn> = {}) => ({ attempt, queued, ended: null, outcome: "", reason: "", waits: [], ...more }) as unknown as Turn;
 const request = (created: string, provisioned: string | null) => ({ created, provisioned }) as Request;
 
 test("a request belongs to the turn in which it was made", () => {
   const told = turnsOf({
-    attempts: [turn(1, at(0), { outcome: "Preempted", reason: "InCohortReclamation" }), turn(2, at(30))],
+    attempts: [turn(1, at(0), { ended: at(20), outcome: "Preempted", reason: "InCohortReclamation" }), turn(2, at(30))],
     capacityRequests: [request(at(5), null), request(at(10), at(12)), request(at(30), at(40))],
     nodes: [],
   });
@@ -21,6 +21,18 @@ test("a request belongs to the turn in which it was made", () => {
     [at(30), at(40)],
   ]);
   assert.deepEqual(told.map((each) => each.how), ["Preempted: InCohortReclamation", ""]);
+});
+
+test("a turn that keeps its place in the queue begins at the end of the one before", () => {
+  const told = turnsOf({
+    attempts: [turn(1, at(0), { ended: at(20), outcome: "Evicted" }), turn(2, at(0))],
+    capacityRequests: [request(at(5), at(12)), request(at(25), null)],
+    nodes: [],
+  });
+  assert.deepEqual(told.map((each) => [each.asked, each.provisioned]), [
+    [at(5), at(12)],
+    [at(25), null],
+  ]);
 });
 
 test("waits are told with their causes", () => {

@@ -1,4 +1,6 @@
 // Goal: status and list answer "is mine running; if not, why". Method: whole screens as text.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +11,7 @@
 #include "view/screens/eta_cell.h"
 #include "view/screens/list.h"
 #include "view/screens/status.h"
+#include "view/screens/why.h"
 
 namespace berth::view {
 namespace {
@@ -247,6 +250,20 @@ TEST(List, JobWithEqualRequestsNamesTheFirstOfThemAndItsPosition) {
   const nlohmann::json items = ListJson(view, {})["items"];
   EXPECT_EQ(items[3]["positionInLocalQueue"], 4);
   EXPECT_EQ(items[3]["waitingInLocalQueue"], 4);
+}
+
+TEST(Why, JobWithEqualRequestsNamesTheFirstOfThemAndItsPosition) {
+  const auto story = TellStory(EqualJobs(), "default", "c", {});
+  ASSERT_TRUE(story.has_value()) << story.error().message;
+  EXPECT_NE(std::find(story->steps[1].lines.begin(), story->steps[1].lines.end(),
+                      "behind default/a (same request), 4th of 4 in LocalQueue "
+                      "default/dws-local-queue"),
+            story->steps[1].lines.end());
+  const auto tried = TellStory(EqualJobs(), "default", "a", {});
+  ASSERT_TRUE(tried.has_value()) << tried.error().message;
+  for (const std::string& line : tried->steps[1].lines) {
+    EXPECT_EQ(line.find("behind"), std::string::npos) << line;
+  }
 }
 
 TEST(Status, JobWithEqualRequestsNamesTheFirstOfThem) {

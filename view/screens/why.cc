@@ -14,6 +14,7 @@
 #include "view/screens/capacity_story.h"
 #include "view/screens/deadline_line.h"
 #include "view/screens/levers.h"
+#include "view/screens/place_in_queue.h"
 #include "view/screens/reason.h"
 
 namespace berth::view {
@@ -55,6 +56,16 @@ Step QueuedStep(const ClusterView& view, const api::Workload& workload) {
     step.lines.push_back(std::move(deadline));
   }
   return step;
+}
+
+// "behind team-a/train-6 (same request), 4th of 9 in LocalQueue team-a/main"; empty: the workload
+// was tried itself.
+std::string BehindEqual(const ClusterView& view, const api::Workload& workload) {
+  const auto places = PlacesInQueues(view);
+  const auto place = places.find(&workload);
+  if (place == places.end() || place->second.equal == nullptr) return "";
+  return BehindText(*place->second.equal) + ", " + PositionText(place->second) + " in LocalQueue " +
+         workload.meta.namespace_name + "/" + workload.spec.queue_name;
 }
 
 // What stops cost, where this is more than the job claims in its annotation.
@@ -124,6 +135,9 @@ Step QuotaStep(const ClusterView& view, const api::Workload& workload, const Tex
   const Reason reason = WaitingReason(view, workload, style);
   step.reason = reason;
   step.lines.push_back(reason.Line());
+  if (const std::string behind = BehindEqual(view, workload); !behind.empty()) {
+    step.lines.push_back(behind);
+  }
   for (const QueueTrouble& trouble : QueueTroubles(view, workload)) {
     step.lines.push_back(trouble.fact);
   }
