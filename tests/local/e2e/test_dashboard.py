@@ -229,17 +229,18 @@ class DashboardTest(PageTest):
         page.run("document.querySelector('input[type=range]').focus()")
         page.press("End", windowsVirtualKeyCode=35)
         page.wait_for_text("8 (now 4)")
-        page.run("[...document.querySelectorAll('button')].find(b => b.innerText.startsWith('Who would gain')).click()")
+        page.choose("Who would gain")
         page.wait_for_text("1 job would gain, 0 would lose")
+        self.assert_accessible(page, "the answer of a what-if")
         page.wait_for("document.querySelector('.table-body').innerText.includes('▲')")  # in the order of the queue, too
         self.assertIn('nominalQuota: "8"', page.text())
-        press = "[...document.querySelectorAll('button')].find(b => b.innerText.trim() === '%s').click()"
-        page.run(press % "Stop")
+        page.choose("Stop")
         page.wait_for_text("What runs goes on.")
-        page.run(press % "Yes: Stop")
+        self.assert_accessible(page, "the question before a stop")
+        page.choose("Yes: Stop")
         page.wait_for_text("stopped: Hold")
         self.assertEqual(self.cluster.kubectl("get", "clusterqueue", "team-a-queue", "-o", "jsonpath={.spec.stopPolicy}").stdout, "Hold")
-        page.run(press % "Resume")
+        page.choose("Resume")
         page.wait_for("!document.body.innerText.includes('stopped: Hold')")
         self.assertEqual(page.problems, [])
 
