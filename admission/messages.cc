@@ -251,8 +251,7 @@ std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabula
              ", for which the queue keeps a place at " + FormatTime(InTenMinutes(facts.remark_at));
     case Remark::kPreemptionPutOff:
       return "Preemption would lose more than a quarter of the work that the workload is expected "
-             "to "
-             "do; the preemption is delayed until " +
+             "to do; the preemption is delayed until " +
              FormatTime(facts.remark_at);
     case Remark::kVictimJustAdmitted:
       return "Preemption would stop a workload that was admitted less than a minute ago; the "

@@ -253,13 +253,13 @@ TEST(List, JobWithEqualRequestsNamesTheFirstOfThemAndItsPosition) {
 }
 
 TEST(Why, JobWithEqualRequestsNamesTheFirstOfThemAndItsPosition) {
-  const auto story = TellStory(EqualJobs(), "default", "c", {});
+  const auto story = TellStory(EqualJobs(), "default", "workload/job-c-5c1f2", {});
   ASSERT_TRUE(story.has_value()) << story.error().message;
   EXPECT_NE(std::find(story->steps[1].lines.begin(), story->steps[1].lines.end(),
                       "behind default/a (same request), 4th of 4 in LocalQueue "
                       "default/dws-local-queue"),
             story->steps[1].lines.end());
-  const auto tried = TellStory(EqualJobs(), "default", "a", {});
+  const auto tried = TellStory(EqualJobs(), "default", "workload/job-a-5c1f2", {});
   ASSERT_TRUE(tried.has_value()) << tried.error().message;
   for (const std::string& line : tried->steps[1].lines) {
     EXPECT_EQ(line.find("behind"), std::string::npos) << line;

@@ -165,8 +165,7 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
              MeasuredLoss(state.reservation(spared.workload), scheduler.restart_costs());
     case SparedCandidate::Cause::kJustAdmitted:
       return "it was admitted less than a minute ago, while this workload waited; the preemption "
-             "is "
-             "delayed until " +
+             "is delayed until " +
              FormatTime(decision.remark_at);
     case SparedCandidate::Cause::kForeignOwner:
       return "Berth does not manage the kind of its owner, and cannot stop it. If another "
