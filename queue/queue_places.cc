@@ -48,6 +48,7 @@ void QueuePlaces::ListAges(ClusterQueueId queue, bool lists) {
 template <typename Change>
 void QueuePlaces::SortAgain(WorkloadId workload, Change change) {
   PendingNode& changed = set_.node(workload);
+  if (changed.cluster_queue < 0) return change(changed);
   PendingQueue& pending = set_.entry(changed.cluster_queue).pending;
   const bool active = pending.IsActive(workload);
   const bool in_backoff = IsInBackoff(workload);
@@ -75,12 +76,7 @@ void QueuePlaces::SetKept(WorkloadId workload, bool kept) {
 }
 
 void QueuePlaces::SetExpectedRun(WorkloadId workload, std::int64_t seconds) {
-  PendingNode& known = set_.node(workload);
-  if (known.run_seconds == seconds) return;
-  if (known.cluster_queue < 0) {
-    known.run_seconds = seconds;
-    return;
-  }
+  if (set_.node(workload).run_seconds == seconds) return;
   SortAgain(workload, [seconds](PendingNode& changed) { changed.run_seconds = seconds; });
 }
 

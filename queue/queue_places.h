@@ -42,7 +42,7 @@ class QueuePlaces {
   void SetExpectedRun(WorkloadId workload, std::int64_t seconds);
 
  private:
-  // Calls `change` for the node of a workload in a queue, and sorts it in again.
+  // Calls `change` for the node of the workload, and sorts the node in again if it is in a queue.
   template <typename Change>
   void SortAgain(WorkloadId workload, Change change);
 

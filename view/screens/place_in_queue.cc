@@ -9,11 +9,6 @@
 namespace berth::view {
 namespace {
 
-bool WasBypassed(const api::Workload& workload) {
-  const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
-  return told != nullptr && told->message == admission::kBypassedMessage;
-}
-
 // "4th", "22nd", "113th".
 std::string Ordinal(int number) {
   constexpr int kTen = 10;
@@ -28,6 +23,11 @@ std::string Ordinal(int number) {
 }
 
 }  // namespace
+
+bool WasBypassed(const api::Workload& workload) {
+  const api::Condition* told = api::FindCondition(workload.status.conditions, api::kQuotaReserved);
+  return told != nullptr && told->message == admission::kBypassedMessage;
+}
 
 std::map<const api::Workload*, QueuePlace> PlacesInQueues(const ClusterView& view) {
   std::map<const api::Workload*, QueuePlace> places;

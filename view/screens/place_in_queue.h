@@ -20,6 +20,9 @@ struct QueuePlace {
   const api::Workload* equal = nullptr;
 };
 
+// Whether the workload was not tried because one with an equal request had failed.
+bool WasBypassed(const api::Workload& workload);
+
 std::map<const api::Workload*, QueuePlace> PlacesInQueues(const ClusterView& view);
 
 // "behind team-a/train-6 (same request)".

@@ -6,12 +6,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "admission/bypassed_message.h"
 #include "api/codec/json_tree.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "view/screens/place_in_queue.h"
 
 namespace berth::view {
 namespace {
@@ -354,7 +354,7 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
   if (reserved == nullptr) return MissingQueueReason(view, workload);
   Reason reason{.kind = KindOf(reserved->reason), .summary = Lower(reserved->message)};
   ReadExplanation(workload, reason);
-  if (reserved->message == admission::kBypassedMessage) {
+  if (WasBypassed(workload)) {
     reason.summary = "waits behind a workload with equal requests";
   } else if (reason.kind == "quota" && !reason.tried.empty()) {
     std::vector<std::string> parts;

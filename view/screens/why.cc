@@ -61,6 +61,7 @@ Step QueuedStep(const ClusterView& view, const api::Workload& workload) {
 // "behind team-a/train-6 (same request), 4th of 9 in LocalQueue team-a/main"; empty: the workload
 // was tried itself.
 std::string BehindEqual(const ClusterView& view, const api::Workload& workload) {
+  if (!WasBypassed(workload)) return "";
   const auto places = PlacesInQueues(view);
   const auto place = places.find(&workload);
   if (place == places.end() || place->second.equal == nullptr) return "";

@@ -5,6 +5,7 @@
 #include "admission/policies/new_victims.h"
 
 #include <memory>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -100,25 +101,38 @@ TEST_F(NewVictimsTest, HeldPreemptorStartsWhenTheVictimEnds) {
   EXPECT_EQ(End("guest-1"), "wide Admitted");
 }
 
-// Three jobs of the guest's queue have run for a second each, then one for three minutes.
-TEST_F(NewVictimsTest, VictimsOfAQueueWithShortRunsAreNotSpared) {
-  NewVictims victims;
-  Reservation victim;
-  victim.object = std::make_shared<api::Workload>();
-  victim.cluster_queue = 5;
-  victim.admitted = true;
-  victim.reserved_at = WallTime(seconds(100));
-  const PreemptionTargets targets{{&victim, PreemptionReason::kInCohortReclamation}};
-  constexpr WallTime kQueued(seconds(50));
-  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(110))), std::nullopt)
-      << "nothing has ended";
-  for (int i = 0; i < 3; ++i) victims.NoteRun(5, seconds(1));
-  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(110))), std::nullopt);
-  victims.NoteRun(5, seconds(240));
-  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(110))), WallTime(seconds(160)));
-  victims.NoteRun(4, seconds(1));
-  EXPECT_EQ(victims.HeldUntil(2, kQueued, targets, WallTime(seconds(110))), WallTime(seconds(160)))
-      << "runs of another queue";
+// A preemptor that waits since the 50th second, and one victim. Instants are seconds.
+class HeldPreemptorTest : public ::testing::Test {
+ protected:
+  static constexpr ClusterQueueId kGuest = 5;  // the victim's queue
+  static constexpr ClusterQueueId kOther = 4;
+
+  HeldPreemptorTest() {
+    victim_.object = std::make_shared<api::Workload>();
+    victim_.cluster_queue = kGuest;
+    victim_.admitted = true;
+  }
+  void AdmitVictimAt(int second) { victim_.reserved_at = WallTime(seconds(second)); }
+  std::optional<WallTime> HeldUntil(WorkloadId preemptor, int now) {
+    return victims_.HeldUntil(preemptor, WallTime(seconds(50)),
+                              {{&victim_, PreemptionReason::kInCohortReclamation}},
+                              WallTime(seconds(now)));
+  }
+
+  NewVictims victims_;
+  Reservation victim_;
+};
+
+// Three jobs of the guest's queue have run for a second each, then one for four minutes.
+TEST_F(HeldPreemptorTest, VictimsOfAQueueWithShortRunsAreNotSpared) {
+  AdmitVictimAt(100);
+  EXPECT_EQ(HeldUntil(1, 110), std::nullopt) << "nothing has ended";
+  for (int i = 0; i < 3; ++i) victims_.NoteRun(kGuest, seconds(1));
+  EXPECT_EQ(HeldUntil(1, 110), std::nullopt);
+  victims_.NoteRun(kGuest, seconds(240));
+  EXPECT_EQ(HeldUntil(1, 110), WallTime(seconds(160)));
+  victims_.NoteRun(kOther, seconds(1));
+  EXPECT_EQ(HeldUntil(2, 110), WallTime(seconds(160))) << "runs of another queue";
 }
 
 // "guest-2" comes 50 s after the preemption was held first: it is not spared for a minute of its
@@ -135,39 +149,27 @@ TEST_F(NewVictimsTest, NewVictimsHoldNoPreemptorForLongerThanAMinute) {
   EXPECT_EQ(After(seconds(10)), "wide Preempting");
 }
 
-TEST_F(NewVictimsTest, APreemptorIsHeldForOneMinuteInTen) {
-  NewVictims victims;
-  victims.NoteRun(-1, seconds(300));
-  Reservation victim;
-  victim.object = std::make_shared<api::Workload>();
-  victim.admitted = true;
-  victim.reserved_at = WallTime(seconds(100));
-  const PreemptionTargets targets{{&victim, PreemptionReason::kInCohortReclamation}};
-  constexpr WallTime kQueued(seconds(50));
-  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(110))), WallTime(seconds(160)));
-  victim.reserved_at = WallTime(seconds(165));
-  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(166))), WallTime(seconds(170)));
-  victim.reserved_at = WallTime(seconds(600));
-  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(601))), std::nullopt);
-  victim.reserved_at = WallTime(seconds(709));
-  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(710))), WallTime(seconds(769)));
+TEST_F(HeldPreemptorTest, APreemptorIsHeldForOneMinuteInTen) {
+  victims_.NoteRun(kGuest, seconds(300));
+  AdmitVictimAt(100);
+  EXPECT_EQ(HeldUntil(1, 110), WallTime(seconds(160)));
+  AdmitVictimAt(165);
+  EXPECT_EQ(HeldUntil(1, 166), WallTime(seconds(170)));
+  AdmitVictimAt(600);
+  EXPECT_EQ(HeldUntil(1, 601), std::nullopt);
+  AdmitVictimAt(709);
+  EXPECT_EQ(HeldUntil(1, 710), WallTime(seconds(769)));
 }
 
-TEST_F(NewVictimsTest, WorkloadThatHasStartedIsForgotten) {
-  NewVictims victims;
-  victims.NoteRun(-1, seconds(300));
-  Reservation victim;
-  victim.object = std::make_shared<api::Workload>();
-  victim.admitted = true;
-  victim.reserved_at = WallTime(seconds(165));
-  const PreemptionTargets targets{{&victim, PreemptionReason::kInCohortReclamation}};
-  constexpr WallTime kQueued(seconds(50));
-  victims.HeldUntil(1, kQueued, targets, WallTime(seconds(166)));
-  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(226))), std::nullopt);
-  victim.reserved_at = WallTime(seconds(225));
-  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(226))), std::nullopt);
-  victims.Forget(1);
-  EXPECT_EQ(victims.HeldUntil(1, kQueued, targets, WallTime(seconds(226))), WallTime(seconds(285)));
+TEST_F(HeldPreemptorTest, WorkloadThatHasStartedIsForgotten) {
+  victims_.NoteRun(kGuest, seconds(300));
+  AdmitVictimAt(165);
+  HeldUntil(1, 166);
+  EXPECT_EQ(HeldUntil(1, 226), std::nullopt);
+  AdmitVictimAt(225);
+  EXPECT_EQ(HeldUntil(1, 226), std::nullopt);
+  victims_.Forget(1);
+  EXPECT_EQ(HeldUntil(1, 226), WallTime(seconds(285)));
 }
 
 }  // namespace

@@ -108,11 +108,7 @@ class DashboardTest(PageTest):
         page.run("document.querySelector('nav a[href=\"/workloads\"]').focus()")
         page.press("Enter", text="\r")
         page.wait_for("document.querySelectorAll('.table-body [role=row]').length === 2")
-        for _ in range(30):
-            page.press("Tab", windowsVirtualKeyCode=9)
-            if page.run("document.activeElement.innerText") == "team-a/large":
-                break
-        page.press("Enter", text="\r")
+        page.choose("team-a/large", most=30)
         page.wait_for_text("It would start if")
         self.assertRegex(page.run("location.pathname"), r"^/workloads/team-a/job-large-\w+$")
         self.assertIn("berth why workload/job-large", page.text())
@@ -229,7 +225,7 @@ class DashboardTest(PageTest):
         page.run("document.querySelector('input[type=range]').focus()")
         page.press("End", windowsVirtualKeyCode=35)
         page.wait_for_text("8 (now 4)")
-        page.choose("Who would gain")
+        page.choose("Who would gain and lose?")
         page.wait_for_text("1 job would gain, 0 would lose")
         self.assert_accessible(page, "the answer of a what-if")
         page.wait_for("document.querySelector('.table-body').innerText.includes('▲')")  # in the order of the queue, too
