@@ -192,7 +192,6 @@ std::vector<WaitPart> WaitParts(const AttemptRecord& attempt, Seconds now) {
 }
 
 double ResourceHours(const std::string& resource, api::Amount amount, Seconds time) {
-  constexpr double kHour = 3600;
   constexpr double kMilli = 1000;
   constexpr double kGi = 1024.0 * 1024 * 1024;
   double unit = 1;

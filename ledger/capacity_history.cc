@@ -25,7 +25,6 @@ std::string ShapeOf(const AttemptRecord& attempt) {
     std::vector<std::string> words;
     for (const ResourceUse& use : attempt.resources) {
       if (!is_wanted(use.resource)) continue;
-      constexpr Seconds kHour = 3600;
       const std::string flavor = use.flavor.empty() ? "" : " of " + use.flavor;
       words.push_back(fmt::format("{:g} {}{}", ResourceHours(use.resource, use.amount, kHour),
                                   use.resource, flavor));
@@ -119,7 +118,6 @@ class Lines {
     if (times_.empty() || !IsInPart({times_.front().from, times_.back().to}, request.created)) {
       return;
     }
-    constexpr Seconds kHour = 3600;
     HourCounts& hour = line.hours[static_cast<std::size_t>(request.created / kHour % 24)];
     const bool is_failed = request.outcome == kFailed;
     if (request.provisioned || is_failed) ++hour.answered;
@@ -132,58 +130,113 @@ class Lines {
   std::map<std::string, Line> by_key_;
 };
 
-std::vector<PoolLine> PoolsOf(const std::vector<NodeTimeRecord>& nodes, const Times& times,
-                              std::int64_t& left_out) {
-  std::map<std::string, std::vector<double>> by_pool;
-  for (const NodeTimeRecord& node : nodes) {
-    std::vector<double>& means =
-        by_pool.try_emplace(node.pool, std::vector<double>(times.size())).first->second;
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      const Seconds stood = std::min(node.until, times[i].to) - std::max(node.from, times[i].from);
+// The nodes of pools in the parts of a period.
+class Pools {
+ public:
+  explicit Pools(const Times& times) : times_(times) {}
+
+  void Add(const NodeTimeRecord& node) {
+    for (std::size_t i = 0; i < times_.size(); ++i) {
+      const Seconds stood = Overlap(times_[i], node.from, node.until);
       if (stood <= 0) continue;
-      means[i] += static_cast<double>(stood) / static_cast<double>(times[i].to - times[i].from);
+      PoolPart& part = LineOf(node.pool).parts[i];
+      part.standing += static_cast<double>(stood) / static_cast<double>(LengthOf(times_[i]));
+      part.cost_nano +=
+          static_cast<double>(node.hourly_nano.value_or(0)) / kHour * static_cast<double>(stood);
     }
   }
-  std::vector<std::pair<double, PoolLine>> lines;
-  for (auto& [pool, means] : by_pool) {
-    double sum = 0;
-    for (const double mean : means) sum += mean;
-    if (sum > 0) lines.emplace_back(sum, PoolLine{pool, std::move(means)});
-  }
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<PoolLine> most;
-  for (auto& [sum, line] : lines) {
-    if (most.size() < kMostCapacityLines) {
-      most.push_back(std::move(line));
-    } else {
-      ++left_out;
+
+  // A sample that lies in two parts counts in each by the share that lies there.
+  void Add(const PoolSampleRecord& sample) {
+    for (std::size_t i = 0; i < times_.size(); ++i) {
+      const Seconds inside = Overlap(times_[i], sample.from, sample.from + sample.span);
+      if (inside <= 0) continue;
+      const double share = static_cast<double>(inside) / static_cast<double>(sample.span);
+      Sampled& sums = LineOf(sample.pool).sampled[i];
+      sums.seconds += share * static_cast<double>(sample.seconds);
+      sums.ready += share * static_cast<double>(sample.ready);
+      sums.booting += share * static_cast<double>(sample.booting);
+      sums.idle += share * static_cast<double>(sample.idle);
+      sums.idle_seconds += share * static_cast<double>(sample.idle_seconds);
     }
   }
-  return most;
-}
+
+  // Pools that had nodes, those with the most first.
+  std::vector<PoolLine> Take(std::int64_t& left_out) {
+    std::vector<std::pair<double, PoolLine>> lines;
+    for (auto& [pool, line] : by_pool_) {
+      double sum = 0;
+      for (std::size_t i = 0; i < times_.size(); ++i) {
+        PoolPart& part = line.parts[i];
+        const Sampled& sums = line.sampled[i];
+        if (sums.seconds > 0) part.ready = sums.ready / sums.seconds;
+        if (sums.seconds > 0) part.booting = sums.booting / sums.seconds;
+        if (sums.idle_seconds > 0) part.idle = sums.idle / sums.idle_seconds;
+        sum += part.standing + part.ready.value_or(0) + part.booting.value_or(0);
+      }
+      if (sum > 0) lines.emplace_back(sum, PoolLine{pool, std::move(line.parts)});
+    }
+    std::stable_sort(lines.begin(), lines.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<PoolLine> most;
+    for (auto& [sum, line] : lines) {
+      if (most.size() < kMostCapacityLines) {
+        most.push_back(std::move(line));
+      } else {
+        ++left_out;
+      }
+    }
+    return most;
+  }
+
+ private:
+  struct Sampled {  // node-seconds, and seconds
+    double seconds = 0;
+    double ready = 0;
+    double booting = 0;
+    double idle = 0;
+    double idle_seconds = 0;
+  };
+  struct Line {
+    explicit Line(std::size_t count) : parts(count), sampled(count) {}
+    std::vector<PoolPart> parts;
+    std::vector<Sampled> sampled;
+  };
+
+  static Seconds LengthOf(const Period& part) { return part.to - part.from; }
+  static Seconds Overlap(const Period& part, Seconds from, Seconds until) {
+    return std::min(until, part.to) - std::max(from, part.from);
+  }
+  Line& LineOf(const std::string& pool) {
+    return by_pool_.try_emplace(pool, times_.size()).first->second;
+  }
+
+  const Times& times_;
+  std::map<std::string, Line> by_pool_;
+};
 
 }  // namespace
 
-CapacityHistory MakeCapacityHistory(const std::vector<CapacityRecord>& requests,
-                                    const std::vector<AttemptRecord>& attempts,
-                                    const std::vector<NodeTimeRecord>& nodes, const Period& period,
+CapacityHistory MakeCapacityHistory(const CapacityRecords& records, const Period& period,
                                     std::int64_t parts,
                                     const std::function<bool(const std::string&)>& is_stockout) {
   CapacityHistory history{.times = Divided(period, parts)};
   Turns turns;
-  for (const AttemptRecord& attempt : attempts) {
+  for (const AttemptRecord& attempt : records.attempts) {
     turns[{attempt.namespace_name, attempt.name}].push_back(&attempt);
   }
   Lines classes(history.times, is_stockout);
   Lines shapes(history.times, is_stockout);
-  for (const CapacityRecord& request : requests) {
+  for (const CapacityRecord& request : records.requests) {
     classes.Add(request.class_name, request);
     shapes.Add(ShapeOf(request, turns), request);
   }
   history.classes = classes.Take(history.left_out);
   history.shapes = shapes.Take(history.left_out);
-  history.pools = PoolsOf(nodes, history.times, history.left_out);
+  Pools pools(history.times);
+  for (const NodeTimeRecord& node : records.nodes) pools.Add(node);
+  for (const PoolSampleRecord& sample : records.samples) pools.Add(sample);
+  history.pools = pools.Take(history.left_out);
   return history;
 }
 

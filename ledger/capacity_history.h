@@ -5,7 +5,12 @@
 // provisioned: requests that became Provisioned in the part; waits: from their creation
 // failed:      requests that ended as Failed in the part; stockouts: of these, for lack of machines
 // open:        requests that were neither provisioned nor over at the end of the part
-// nodes:       the mean number of nodes that stood for Workloads (NodeTimeRecord)
+//
+// Of a pool in a part:
+//
+// standing:             the mean number of nodes that stood for Workloads (NodeTimeRecord)
+// cost:                 what these nodes cost, at their prices; nodes without a price cost nothing
+// ready, booting, idle: mean numbers of nodes by the samples; nullopt: nothing was sampled
 //
 // An hour of the day, in UTC, counts the requests that were created in this hour of any day of the
 // period and were provisioned or failed since; requests that wait or were withdrawn do not count.
@@ -54,9 +59,17 @@ struct CapacityLine {
   std::array<HourCounts, 24> hours;  // by hour of the day, in UTC
   friend bool operator==(const CapacityLine&, const CapacityLine&) = default;
 };
+struct PoolPart {
+  double standing = 0;
+  double cost_nano = 0;  // billionths of USD
+  std::optional<double> ready;
+  std::optional<double> booting;
+  std::optional<double> idle;
+  friend bool operator==(const PoolPart&, const PoolPart&) = default;
+};
 struct PoolLine {
   std::string pool;  // empty: no pool
-  std::vector<double> nodes;
+  std::vector<PoolPart> parts;
   friend bool operator==(const PoolLine&, const PoolLine&) = default;
 };
 
@@ -70,11 +83,16 @@ struct CapacityHistory {
 
 inline constexpr std::size_t kMostCapacityLines = 12;
 
+struct CapacityRecords {
+  std::vector<CapacityRecord> requests;
+  std::vector<AttemptRecord> attempts;  // those of the Workloads of `requests`
+  std::vector<NodeTimeRecord> nodes;
+  std::vector<PoolSampleRecord> samples;
+};
+
 // `parts`: the number of parts, above zero. The parts have equal length, apart from the rounding to
 // seconds. `is_stockout`: whether the reason of a failed request is a lack of machines.
-CapacityHistory MakeCapacityHistory(const std::vector<CapacityRecord>& requests,
-                                    const std::vector<AttemptRecord>& attempts,
-                                    const std::vector<NodeTimeRecord>& nodes, const Period& period,
+CapacityHistory MakeCapacityHistory(const CapacityRecords& records, const Period& period,
                                     std::int64_t parts,
                                     const std::function<bool(const std::string&)>& is_stockout);
 

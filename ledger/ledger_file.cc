@@ -38,6 +38,20 @@ std::string PutInto(const std::string& table, const std::string& columns) {
   return "INSERT OR REPLACE INTO " + table + "(" + columns + ") VALUES(" + values + ")";
 }
 
+// Samples older than `age` are joined to samples of `into` seconds.
+struct Thinning {
+  Seconds span;
+  Seconds age;
+  Seconds into;
+};
+constexpr Thinning kThinnings[] = {{kSampleSeconds, 24 * kHour, kHour / 4},
+                                   {kHour / 4, 14 * 24 * kHour, kHour}};
+
+constexpr const char* kAddSample =
+    " ON CONFLICT DO UPDATE SET seconds=seconds+excluded.seconds, ready=ready+excluded.ready, "
+    "booting=booting+excluded.booting, idle=idle+excluded.idle, "
+    "idle_seconds=idle_seconds+excluded.idle_seconds";
+
 // The log and the shared memory get the mode of the file.
 Status MakePrivateFile(const std::string& path) {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): the POSIX call
@@ -143,6 +157,8 @@ Status LedgerFile::PrepareStatements() {
       {last_price_,
        "SELECT hourly_nano FROM price WHERE flavor=?1 AND since<=?2 ORDER BY since DESC LIMIT 1"},
       {put_price_, "INSERT OR REPLACE INTO price VALUES(?1,?2,?3)"},
+      {add_sample_, std::string("INSERT INTO pool_sample(") + kPoolSampleColumns +
+                        ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8)" + kAddSample},
       {put_last_write_, "UPDATE meta SET value=?1 WHERE key='last_write'"}};
   for (const auto& [statement, sql] : statements) {
     BERTH_TRY(statement, sqlite_.Prepare(sql.c_str()));
@@ -352,7 +368,37 @@ Status LedgerFile::Take(const PriceRecord& record, WriteCount& count) {
   return OkStatus();
 }
 
+// Samples of the same minute are added: two writers may have sampled different seconds.
+Status LedgerFile::Take(const PoolSampleRecord& record, WriteCount& count) {
+  if (record.from < oldest_) return ++count.unchanged, OkStatus();
+  if (full_) return ++count.refused, OkStatus();
+  PoolSampleRecord row = record;
+  row.span = kSampleSeconds;
+  row.from -= row.from % kSampleSeconds;
+  BindPoolSample(row, add_sample_);
+  BERTH_CHECK_OK(add_sample_.Run());
+  ++count.changed;
+  return OkStatus();
+}
+
+Status LedgerFile::ThinSamples(Seconds now) {
+  for (const Thinning& each : kThinnings) {
+    const Seconds limit = (now - each.age) / each.into * each.into;
+    const std::string into = std::to_string(each.into);
+    const std::string old = " FROM pool_sample WHERE span=" + std::to_string(each.span) +
+                            " AND since<" + std::to_string(limit);
+    const std::string sql =
+        std::string("BEGIN IMMEDIATE;INSERT INTO pool_sample(") + kPoolSampleColumns +
+        ") SELECT pool," + into + ",since/" + into + "*" + into +
+        " AS part,sum(seconds),sum(ready),sum(booting),sum(idle),sum(idle_seconds)" + old +
+        " GROUP BY pool, part" + kAddSample + ";DELETE" + old + ";COMMIT;";
+    BERTH_CHECK_OK(sqlite_.Execute(sql.c_str()));
+  }
+  return OkStatus();
+}
+
 Status LedgerFile::Trim(Seconds now) {
+  BERTH_CHECK_OK(ThinSamples(now));
   const Seconds oldest = OldestAt(now);
   const std::string sql =
       "BEGIN IMMEDIATE;"
@@ -369,6 +415,7 @@ Status LedgerFile::Trim(Seconds now) {
       ";"
       "DELETE FROM capacity_request WHERE coalesce(ended, created)<" +
       std::to_string(oldest) + ";DELETE FROM node_time WHERE until<" + std::to_string(oldest) +
+      ";DELETE FROM pool_sample WHERE since<" + std::to_string(oldest) +
       ";DELETE FROM price WHERE EXISTS (SELECT 1 FROM price AS later WHERE "
       "later.flavor=price.flavor"
       " AND later.since>price.since AND later.since<" +
@@ -418,7 +465,9 @@ Result<bool> LedgerFile::RemoveOldest() {
   const std::string sql = "BEGIN IMMEDIATE;DELETE FROM resource" + among + "DELETE FROM wait" +
                           among + "DELETE FROM attempt" + among +
                           "DELETE FROM node_time WHERE until<(SELECT min(ended) FROM attempt WHERE "
-                          "ended IS NOT NULL);COMMIT;";
+                          "ended IS NOT NULL);"
+                          "DELETE FROM pool_sample WHERE since<(SELECT min(ended) FROM attempt "
+                          "WHERE ended IS NOT NULL);COMMIT;";
   BERTH_CHECK_OK(sqlite_.Execute(sql.c_str()));
   return true;
 }

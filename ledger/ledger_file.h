@@ -2,6 +2,7 @@
 //
 //     attempt(uid, attempt, …)   resource(uid, attempt, flavor, …)   wait(uid, attempt, since, …)
 //     capacity_request(uid, …)   node_time(id, …)   price(flavor, since, …)   meta(key, value)
+//     pool_sample(span, since, pool, …)
 //
 // docs/guide/history.md describes the tables. Times are seconds since 1970.
 //
@@ -24,7 +25,7 @@
 
 namespace berth::ledger {
 
-inline constexpr std::int64_t kSchemaVersion = 4;
+inline constexpr std::int64_t kSchemaVersion = 5;
 inline constexpr std::int64_t kApplicationId = 0x424C4752;  // "BLGR", for file(1)
 
 struct Limits {
@@ -71,6 +72,7 @@ class LedgerFile {
   Status Take(const PresentRequests& record, WriteCount& count);
   Status Take(const NodeTimeRecord& record, WriteCount& count);
   Status Take(const PriceRecord& record, WriteCount& count);
+  Status Take(const PoolSampleRecord& record, WriteCount& count);
   Result<std::optional<AttemptRecord>> Known(const AttemptRecord& record);
   Result<bool> IsOfEarlierRow(const AttemptRecord& record);
   Status PutAttempt(const AttemptRecord& record);
@@ -80,6 +82,7 @@ class LedgerFile {
   Result<bool> IsTooLarge();
   Result<bool> RemoveOldest();
   Result<bool> RemoveOldestNodes();
+  Status ThinSamples(Seconds now);
 
   std::string path_;
   Limits limits_;
@@ -104,6 +107,7 @@ class LedgerFile {
   Statement put_node_;
   Statement last_price_;
   Statement put_price_;
+  Statement add_sample_;
   Statement put_last_write_;
 };
 

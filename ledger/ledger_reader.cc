@@ -225,6 +225,21 @@ Result<std::vector<PriceRecord>> LedgerReader::Prices() {
   }
 }
 
+Result<std::vector<PoolSampleRecord>> LedgerReader::PoolSamples(Seconds since) {
+  constexpr std::int64_t kFirstVersion = 5;
+  std::vector<PoolSampleRecord> out;
+  if (version_ < kFirstVersion) return out;
+  BERTH_TRY(Statement rows, sqlite_.Prepare((std::string("SELECT ") + kPoolSampleColumns +
+                                             " FROM pool_sample WHERE since+span>?1")
+                                                .c_str()));
+  rows.Bind(1, since);
+  while (true) {
+    BERTH_TRY(const bool row, rows.Step());
+    if (!row) return out;
+    out.push_back(ReadPoolSample(rows));
+  }
+}
+
 Result<std::optional<std::string>> LedgerReader::NameOf(const std::string& uid) {
   BERTH_TRY(Statement rows,
             sqlite_.Prepare("SELECT namespace, name FROM attempt WHERE uid=?1 LIMIT 1"));

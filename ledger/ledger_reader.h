@@ -47,6 +47,9 @@ class LedgerReader {
   // Returns prices in the order of flavors and times; a file of an older schema, which only a
   // writer migrates, has none.
   Result<std::vector<PriceRecord>> Prices();
+  // Returns samples that end after `since`, in the order of their lengths, times and pools; a file
+  // of an older schema has none.
+  Result<std::vector<PoolSampleRecord>> PoolSamples(Seconds since);
   // Namespace and name of a Workload; nullopt: the ledger has no such uid.
   Result<std::optional<std::string>> NameOf(const std::string& uid);
 

@@ -56,6 +56,17 @@ AttemptRecord ReadAttempt(const Statement& row) {
   return out;
 }
 
+PoolSampleRecord ReadPoolSample(const Statement& row) {
+  return {.pool = std::string(row.Text(0)),
+          .from = row.Int(2),
+          .span = row.Int(1),
+          .seconds = row.Int(3),
+          .ready = row.Int(4),
+          .booting = row.Int(5),
+          .idle = row.Int(6),
+          .idle_seconds = row.Int(7)};
+}
+
 void BindAttempt(const AttemptRecord& record, Statement& statement) {
   int position = 1;
   const auto text = [&](const std::string& value) {
@@ -141,6 +152,12 @@ void BindNodeTime(const NodeTimeRecord& record, Statement& statement) {
   statement.Bind(position++, record.gpus);
   statement.Bind(position++, record.hourly_nano);
   statement.Bind(position++, static_cast<std::int64_t>(record.stands ? 1 : 0));
+}
+
+void BindPoolSample(const PoolSampleRecord& record, Statement& statement) {
+  statement.Bind(1, std::string_view(record.pool)).Bind(2, record.span).Bind(3, record.from);
+  statement.Bind(4, record.seconds).Bind(5, record.ready).Bind(6, record.booting);
+  statement.Bind(7, record.idle).Bind(8, record.idle_seconds);
 }
 
 AttemptRecord Merged(AttemptRecord row, const AttemptRecord& record) {

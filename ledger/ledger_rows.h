@@ -18,15 +18,19 @@ inline constexpr char kRequestColumns[] =
 inline constexpr char kNodeTimeColumns[] =
     "id,node,pool,class,namespace,local_queue,cluster_queue,workload,uid,since,until,gpus,"
     "hourly_nano,stands";
+inline constexpr char kPoolSampleColumns[] =
+    "pool,span,since,seconds,ready,booting,idle,idle_seconds";
 
 // The record has no resources and waits yet.
 AttemptRecord ReadAttempt(const Statement& row);
 CapacityRecord ReadRequest(const Statement& row);
 NodeTimeRecord ReadNodeTime(const Statement& row);
+PoolSampleRecord ReadPoolSample(const Statement& row);
 // `record` must outlive the statement's run.
 void BindAttempt(const AttemptRecord& record, Statement& statement);
 void BindRequest(const CapacityRecord& record, Statement& statement);
 void BindNodeTime(const NodeTimeRecord& record, Statement& statement);
+void BindPoolSample(const PoolSampleRecord& record, Statement& statement);
 
 // Returns `row` with the facts that `record` adds. A row that has ended stays ended.
 AttemptRecord Merged(AttemptRecord row, const AttemptRecord& record);

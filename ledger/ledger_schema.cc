@@ -68,8 +68,26 @@ constexpr const char* kVersion4 =
     "PRAGMA user_version=4;"
     "COMMIT;";
 
+// The nodes of pools over time.
+constexpr const char* kVersion5 =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE pool_sample("
+    "  pool TEXT NOT NULL, span INTEGER NOT NULL, since INTEGER NOT NULL,"
+    "  seconds INTEGER NOT NULL, ready INTEGER NOT NULL, booting INTEGER NOT NULL,"
+    "  idle INTEGER NOT NULL, idle_seconds INTEGER NOT NULL,"
+    "  PRIMARY KEY(span, since, pool)) WITHOUT ROWID;"
+    "PRAGMA user_version=5;"
+    "COMMIT;";
+
 constexpr std::array<const char*, kSchemaVersion> kMigrations{kVersion1, kVersion2, kVersion3,
-                                                              kVersion4};
+                                                              kVersion4, kVersion5};
+
+// The number of tables of a version.
+constexpr std::int64_t TablesOf(std::int64_t version) {
+  constexpr std::int64_t kOfVersion1 = 5;
+  if (version == 1) return kOfVersion1;
+  return version < 5 ? kOfVersion1 + 2 : kOfVersion1 + 3;
+}
 
 }  // namespace
 
@@ -78,13 +96,11 @@ const char* MigrationFrom(std::int64_t version) {
 }
 
 Status CheckTables(Sqlite& sqlite, std::int64_t version) {
-  constexpr std::int64_t kTablesOfVersion1 = 5;
-  constexpr std::int64_t kTablesOfVersion2 = 7;
   BERTH_TRY(const std::int64_t known,
             sqlite.QueryInt("SELECT count(*) FROM sqlite_master WHERE type='table' AND name IN "
                             "('meta', 'attempt', 'resource', 'wait', 'capacity_request',"
-                            " 'node_time', 'price')"));
-  if (known == (version == 1 ? kTablesOfVersion1 : kTablesOfVersion2)) return OkStatus();
+                            " 'node_time', 'price', 'pool_sample')"));
+  if (known == TablesOf(version)) return OkStatus();
   return Error{ErrorCode::kInvalid, "a table is missing"};
 }
 

@@ -21,6 +21,8 @@ namespace berth::ledger {
 
 using Seconds = std::int64_t;
 
+inline constexpr Seconds kHour = 3600;
+
 inline Seconds ToSeconds(WallTime time) {
   return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
 }
@@ -156,7 +158,22 @@ struct PriceRecord {
   friend bool operator==(const PriceRecord&, const PriceRecord&) = default;
 };
 
+// The nodes of a pool over a while: sums of node-seconds. Key: `pool`, the while.
+struct PoolSampleRecord {
+  std::string pool;  // empty: nodes of no pool
+  Seconds from = 0;
+  Seconds span = 0;          // the length of the while; a record for the ledger: kSampleSeconds
+  std::int64_t seconds = 0;  // the seconds of the while that were sampled
+  std::int64_t ready = 0;    // node-seconds of nodes that are ready
+  std::int64_t booting = 0;  // node-seconds of nodes that have not been ready yet
+  std::int64_t idle = 0;     // node-seconds of ready nodes without pods but for DaemonSets'
+  Seconds idle_seconds = 0;  // the part of `seconds` in which pods were known
+  friend bool operator==(const PoolSampleRecord&, const PoolSampleRecord&) = default;
+};
+
+inline constexpr Seconds kSampleSeconds = 60;
+
 using Record = std::variant<AttemptRecord, DeletedRecord, PresentWorkloads, CapacityRecord,
-                            PresentRequests, NodeTimeRecord, PriceRecord>;
+                            PresentRequests, NodeTimeRecord, PriceRecord, PoolSampleRecord>;
 
 }  // namespace berth::ledger

@@ -51,7 +51,6 @@ std::string KeyOf(const NodeTimeRecord& node, ReportBy by) {
 }
 
 std::int64_t CostFor(std::int64_t hourly_nano, Seconds time) {
-  constexpr Seconds kHour = 3600;
   return api::AddAmounts(api::MultiplyAmounts(hourly_nano, time / kHour),
                          api::MultiplyAmounts(hourly_nano, time % kHour) / kHour);
 }

@@ -1,13 +1,11 @@
 #include "program/caller_screens.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "api/codec/codec.h"
 #include "api/codec/json_write.h"
 #include "api/labels.h"
 #include "api/owner_key.h"
@@ -15,11 +13,11 @@
 #include "program/caller_actions.h"
 #include "program/caller_objects.h"
 #include "program/caller_story.h"
+#include "program/caller_topology.h"
 #include "view/screens/capacity.h"
 #include "view/screens/cost_screen.h"
 #include "view/screens/pending_capacity.h"
 #include "view/screens/text.h"
-#include "view/screens/topology.h"
 #include "view/view_reader.h"
 
 namespace berth::program {
@@ -29,8 +27,7 @@ using Json = nlohmann::json;
 using Kind = readapi::CallerRequest::Kind;
 
 constexpr std::size_t kMostKeptAnswers = 64;
-constexpr std::size_t kMostJoined = 1024;          // the most callers who join one answer
-constexpr std::size_t kMostNodesWithPods = 1'000;  // the pods of more nodes are not read
+constexpr std::size_t kMostJoined = 1024;  // the most callers who join one answer
 constexpr char kKueue[] = "/apis/kueue.x-k8s.io/v1beta2/";
 
 std::string LineOf(const Json& value) { return api::FormatJson(value) + "\n"; }
@@ -45,19 +42,6 @@ Error ToldOf(const Error& error) {
     return error;
   }
   return {ErrorCode::kUnavailable, "the API server does not answer"};
-}
-
-template <typename T>
-Result<std::vector<T>> DecodeItems(const Json& list) {
-  std::vector<T> objects;
-  const auto items = list.find("items");
-  if (items == list.end() || !items->is_array()) return objects;
-  objects.reserve(items->size());
-  for (const Json& item : *items) {
-    BERTH_TRY(T object, api::Decode<T>(item));
-    objects.push_back(std::move(object));
-  }
-  return objects;
 }
 
 template <typename T>
@@ -80,13 +64,8 @@ Status CheckImpersonation(view::Session& session, const std::string& user) {
                    "(docs/guide/dashboard.md, \"Who sees what\")"};
 }
 
-// What the nodes have, for callers who may list nodes.
-void AddMachines(view::Session& session, const MirrorObjects& objects, Json& screen) {
-  if (!session.GetAll({"/api/v1/nodes?limit=1"}).front()) {
-    Json& hidden = screen["hidden"];
-    if (std::find(hidden.begin(), hidden.end(), "nodes") == hidden.end()) hidden.push_back("nodes");
-    return;
-  }
+// What the nodes have in all.
+Json MachinesJson(const MirrorObjects& objects) {
   Json machines = Json::array();
   for (const auto& [resource, total] : objects.machines) {
     machines.push_back({{"resource", resource},
@@ -94,7 +73,18 @@ void AddMachines(view::Session& session, const MirrorObjects& objects, Json& scr
                         {"ready", total.ready},
                         {"all", total.all}});
   }
-  screen["machines"] = std::move(machines);
+  return machines;
+}
+
+// The nodes of the pools that the view has.
+void AddNodes(const MirrorObjects& objects, view::ClusterView& view) {
+  for (const auto& node : objects.nodes) {
+    const std::string* pool = api::FindValue(node->meta.labels, api::kGkeNodePoolLabel);
+    if (pool == nullptr) continue;
+    view.nodes.push_back(
+        {.name = node->meta.name, .pool = *pool, .ready = api::IsTrue(node->conditions, "Ready")});
+  }
+  view::CountNodes(view);
 }
 
 Error Busy() {
@@ -216,7 +206,10 @@ Result<std::string> CallerScreens::Make(const readapi::CallerRequest& request,
   if (request.user) BERTH_CHECK_OK(CheckImpersonation(*session, request.user->name));
   switch (request.kind) {
     case Kind::kCapacity: return Capacity(*session, request, objects);
-    case Kind::kTopology: return Topology(*session, request, objects);
+    case Kind::kTopology: {
+      BERTH_TRY(const Json topology, CallerTopology(*session, request, objects, clock_.Now()));
+      return LineOf(topology);
+    }
     case Kind::kCost: return Cost(*session, request, objects);
     case Kind::kStory: {
       BERTH_TRY(const Json story, CallerStory(*session, request, objects, clock_.Now()));
@@ -254,10 +247,9 @@ Result<std::string> CallerScreens::Capacity(view::Session& session,
   wants.push_back(Memories(view::ViewKind::kStock, api::kStockLabel));
   wants.push_back(Memories(view::ViewKind::kMeters, api::kSpendLabel));
   BERTH_CHECK_OK(view::ReadLists(session, wants, "", view));
-  if (!view.node_pools.empty()) {
-    BERTH_CHECK_OK(view::ReadLists(session, {{.kind = view::ViewKind::kNodes}}, "", view));
-    view::CountNodes(view);
-  }
+  const bool sees_nodes = MayList(session, "/api/v1/nodes").has_value();
+  if (!sees_nodes) view.hidden.emplace_back("nodes");
+  if (sees_nodes) AddNodes(objects, view);
   std::erase_if(view.meters, [&request](const view::MetersView& each) {
     return !MaySee(request, each.queue.substr(0, each.queue.find('/')));
   });
@@ -278,7 +270,7 @@ Result<std::string> CallerScreens::Capacity(view::Session& session,
   }
   Json screen = view::CapacityScreenJson(view);
   screen["prices"] = view::PricesJson(view);
-  AddMachines(session, objects, screen);
+  if (sees_nodes) screen["machines"] = MachinesJson(objects);
   return LineOf(screen);
 }
 
@@ -307,49 +299,6 @@ Result<std::string> CallerScreens::Cost(view::Session& session,
   if (found == objects.workloads.end()) return Error{ErrorCode::kNotFound, "no such Workload"};
   return LineOf(
       {{"cost", view::RunCostJson(view::CostOfRun(view, **found))}, {"hidden", view.hidden}});
-}
-
-Result<std::string> CallerScreens::Topology(view::Session& session,
-                                            const readapi::CallerRequest& request,
-                                            const MirrorObjects& objects) const {
-  view::TopologyInput input{.now = clock_.Now()};
-  input.workloads = objects.workloads;
-  input.queues.now = input.now;
-  CopyAll(objects.local_queues, input.queues.local_queues);
-  for (const auto& queue : objects.cluster_queues) {
-    input.queues.cluster_queues.emplace_back().meta.name = queue->meta.name;
-  }
-  input.may_name = [&request](const std::string& space) { return MaySee(request, space); };
-  const std::vector<Result<Json>> answers =
-      session.GetAll({"/api/v1/nodes", std::string(kKueue) + "topologies"});
-  // Without the nodes there is nothing to show.
-  if (!answers[0]) return answers[0].error();
-  BERTH_TRY(input.nodes, DecodeItems<api::Node>(*answers[0]));
-  if (answers[1]) {
-    BERTH_TRY(input.topologies, DecodeItems<api::Topology>(*answers[1]));
-  } else {
-    input.hidden.emplace_back("topologies");
-  }
-  std::vector<std::string> paths{"/api/v1/pods"};
-  if (input.nodes.size() > kMostNodesWithPods) paths.clear();
-  std::vector<Result<Json>> pods = session.GetAll(paths);
-  input.has_all_pods = !pods.empty() && pods.front();
-  if (!input.has_all_pods) {
-    input.hidden.emplace_back("pods");
-    paths.clear();
-    if (input.nodes.size() <= kMostNodesWithPods) {
-      for (const std::string& space : request.namespaces) {
-        paths.push_back("/api/v1/namespaces/" + kube::EscapeQuery(space) + "/pods");
-      }
-    }
-    pods = session.GetAll(paths);
-  }
-  for (const Result<Json>& each : pods) {
-    if (!each) continue;
-    BERTH_TRY(std::vector<api::Pod> some, DecodeItems<api::Pod>(*each));
-    std::move(some.begin(), some.end(), std::back_inserter(input.pods));
-  }
-  return LineOf(view::TopologyJson(input));
 }
 
 Result<std::string> CallerScreens::WhatIf(view::Session& session,

@@ -80,8 +80,6 @@ class CallerScreens {
                                const MirrorObjects& objects) const;
   Result<std::string> Cost(view::Session& session, const readapi::CallerRequest& request,
                            const MirrorObjects& objects) const;
-  Result<std::string> Topology(view::Session& session, const readapi::CallerRequest& request,
-                               const MirrorObjects& objects) const;
   Result<std::string> WhatIf(view::Session& session, const readapi::CallerRequest& request,
                              const MirrorObjects& objects) const;
   static Line LineFor(readapi::CallerRequest::Kind kind);

@@ -28,6 +28,12 @@ std::string SecretBytes(std::size_t count) {
   return random;
 }
 
+MirrorPart PartFor(readapi::CallerRequest::Kind kind) {
+  using Kind = readapi::CallerRequest::Kind;
+  return kind == Kind::kCapacity || kind == Kind::kTopology ? MirrorPart::kMachines
+                                                            : MirrorPart::kQueues;
+}
+
 // Distinguishes the lives of the process: positions in the feed of changes end with one.
 std::string MakeEpoch() {
   constexpr std::size_t kBytes = 8;
@@ -115,6 +121,19 @@ struct ReadFeed::Inbox : std::enable_shared_from_this<Inbox> {
                          .on_delete = [put](const auto& object) { put(object, nullptr); }});
   }
 
+  // Pods are read where the scheduler reads them, too: from the first Topology on.
+  void ListenToPods() {
+    if (std::exchange(listens_to_pods, true)) return;
+    kube::Informer<api::Pod>& informer = manager.InformerFor<api::Pod>();
+    Listen(informer, &ReadBatch::pods);
+    informer.OnSynced([weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      self->batch.has_all_pods = true;
+      self->Post();
+    });
+  }
+
   void Post() {
     if (std::exchange(posted, true)) return;
     manager.executor().PostAfter(kBetweenBatches, [weak = weak_from_this()] {
@@ -155,6 +174,7 @@ struct ReadFeed::Inbox : std::enable_shared_from_this<Inbox> {
   Reader& reader;
   std::optional<QueueTurns> turns;  // nullopt: no scheduler
   bool looks_again = false;
+  bool listens_to_pods = false;
   ReadBatch batch;
   bool posted = false;
 };
@@ -171,6 +191,12 @@ void ReadFeed::Start(kube::Manager& manager) {
   inbox_->Listen(manager.InformerFor<api::Cohort>(), &ReadBatch::cohorts);
   inbox_->Listen(manager.OptionalInformerFor<api::ProvisioningRequest>(), &ReadBatch::requests);
   inbox_->Listen(manager.OptionalInformerFor<api::Node>(), &ReadBatch::nodes);
+  if (manager.HasInformer(api::KindOf<api::Topology>())) {
+    manager.InformerFor<api::Topology>().AddHandler(
+        {.on_add = [weak = std::weak_ptr(inbox_)](const auto& /*topology*/) {
+          if (const auto inbox = weak.lock()) inbox->ListenToPods();
+        }});
+  }
   manager.OnSynced([weak = std::weak_ptr(inbox_)] {
     if (const auto inbox = weak.lock()) inbox->Post();
   });
@@ -199,8 +225,8 @@ Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::
   source.caller = [&reader](const readapi::CallerRequest& request, CallerScreens::Done done,
                             CallerScreens::HasLeft has_left) {
     reader.callers->Ask(
-        request, [&reader] { return reader.mirror.Objects(); }, std::move(done),
-        std::move(has_left));
+        request, [&reader, part = PartFor(request.kind)] { return reader.mirror.Objects(part); },
+        std::move(done), std::move(has_left));
   };
   source.queues_below = [&reader](const std::string& cohort) {
     return reader.mirror.QueuesBelow(cohort);

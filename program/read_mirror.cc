@@ -90,6 +90,9 @@ void ReadMirror::Take(const ReadBatch& batch) {
   TakeTurns(batch.turns);
   Store(batch.workloads, workloads_);
   for (const auto& [key, workload] : batch.workloads) dirty_workloads_.insert(key);
+  Store(batch.pods, pods_);
+  has_pods_ = has_pods_ || batch.has_all_pods;
+  Store(batch.nodes, nodes_);
   for (const auto& [key, node] : batch.nodes) {
     node == nullptr ? machines_.Remove(key.name) : machines_.Set(*node);
   }
@@ -427,7 +430,7 @@ std::vector<std::string> ReadMirror::QueuesBelow(const std::string& cohort) cons
   return names;
 }
 
-MirrorObjects ReadMirror::Objects() const {
+MirrorObjects ReadMirror::Objects(MirrorPart part) const {
   const auto copy = [](const auto& store, auto& out) {
     out.assign(store.objects().begin(), store.objects().end());
   };
@@ -439,6 +442,10 @@ MirrorObjects ReadMirror::Objects() const {
   copy(requests_, objects.requests);
   for (const auto& [queue, turns] : turns_) objects.turns.insert(turns.begin(), turns.end());
   objects.machines = machines_.Sums();
+  if (part == MirrorPart::kQueues) return objects;
+  copy(nodes_, objects.nodes);
+  copy(pods_, objects.pods);
+  objects.has_pods = has_pods_;
   return objects;
 }
 

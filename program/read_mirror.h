@@ -11,6 +11,7 @@
 // Threads: one Executor. Errors: none.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "api/pod.h"
 #include "api/provisioning_request.h"
 #include "api/queues.h"
 #include "api/workload.h"
@@ -41,14 +43,21 @@ struct ReadBatch {
   Changed<api::Cohort> cohorts;
   Changed<api::ProvisioningRequest> requests;
   Changed<api::Node> nodes;
+  Changed<api::Pod> pods;
+  bool has_all_pods = false;  // every pod has been in a batch, in this one or an earlier one
   // By ClusterQueue: the turns of its waiting workloads, where the queue has an order of its own
   // (queue_turns.h).
   std::map<std::string, QueueTurns::Turns> turns;
 
   bool empty() const {
     return workloads.empty() && local_queues.empty() && cluster_queues.empty() && cohorts.empty() &&
-           requests.empty() && nodes.empty() && turns.empty();
+           requests.empty() && nodes.empty() && pods.empty() && turns.empty();
   }
+};
+
+enum class MirrorPart : std::uint8_t {
+  kQueues,    // what queues are about
+  kMachines,  // nodes and pods too
 };
 
 // The present objects.
@@ -60,6 +69,10 @@ struct MirrorObjects {
   std::vector<std::shared_ptr<const api::ProvisioningRequest>> requests;
   QueueTurns::Turns turns;
   std::map<std::string, MachineTotal> machines;  // by resource
+  // Only with MirrorPart::kMachines.
+  std::vector<std::shared_ptr<const api::Node>> nodes;
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  bool has_pods = false;  // `pods` has the pods of all namespaces
 };
 
 class ReadMirror {
@@ -82,7 +95,7 @@ class ReadMirror {
   std::vector<std::string> QueuesBelow(const std::string& cohort) const;
 
   // All objects, of all namespaces: callers show no more than their readers may see.
-  MirrorObjects Objects() const;
+  MirrorObjects Objects(MirrorPart part = MirrorPart::kQueues) const;
 
  private:
   void TakeLocalQueues(const Changed<api::LocalQueue>& changed);
@@ -117,6 +130,9 @@ class ReadMirror {
   kube::ObjectStore<api::ClusterQueue> cluster_queues_;
   kube::ObjectStore<api::Cohort> cohorts_;
   kube::ObjectStore<api::ProvisioningRequest> requests_;
+  kube::ObjectStore<api::Node> nodes_;
+  kube::ObjectStore<api::Pod> pods_;
+  bool has_pods_ = false;
   MachineTotals machines_;
   std::map<std::string, QueueTurns::Turns> turns_;  // by ClusterQueue
   std::set<api::ObjectKey> dirty_workloads_;

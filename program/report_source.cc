@@ -183,22 +183,25 @@ Result<std::string> ReportSource::MakeOverTime(const readapi::ReportQuery& query
 Result<std::string> ReportSource::MakeCapacity(const readapi::ReportQuery& query,
                                                ledger::LedgerReader& reader,
                                                const ledger::HistoryFilter& filter) const {
-  BERTH_TRY(const auto requests, reader.Requests(filter));
-  BERTH_TRY(const auto nodes, reader.NodeTimes(filter));
+  const ledger::Period period = PeriodOf(query, clock_.Now());
+  ledger::CapacityRecords records;
+  BERTH_TRY(records.requests, reader.Requests(filter));
+  BERTH_TRY(records.nodes, reader.NodeTimes(filter));
   std::vector<ledger::PriceRecord> prices;
   if (query.names_all) {
+    BERTH_TRY(records.samples, reader.PoolSamples(period.from));
     BERTH_TRY(prices, reader.Prices());
   }
   // The shape of a request is that of a turn of its Workload. Nothing is kept of other Workloads.
   std::set<std::pair<std::string, std::string>> asking;
-  for (const auto& request : requests) asking.insert({request.namespace_name, request.workload});
-  std::vector<ledger::AttemptRecord> attempts;
+  for (const auto& request : records.requests)
+    asking.insert({request.namespace_name, request.workload});
   BERTH_CHECK_OK(EachAttempt(reader, filter, [&](const ledger::AttemptRecord& attempt) {
-    if (asking.contains({attempt.namespace_name, attempt.name})) attempts.push_back(attempt);
+    if (asking.contains({attempt.namespace_name, attempt.name}))
+      records.attempts.push_back(attempt);
   }));
-  const ledger::Period period = PeriodOf(query, clock_.Now());
-  const auto history = ledger::MakeCapacityHistory(requests, attempts, nodes, period,
-                                                   PartsOf(query.days), IsStockout);
+  const auto history =
+      ledger::MakeCapacityHistory(records, period, PartsOf(query.days), IsStockout);
   return api::FormatJson(view::CapacityHistoryJson(history, prices, period)) + "\n";
 }
 

@@ -138,7 +138,9 @@ constexpr Form kForms[] = {
      "whole|null, p90WaitSeconds whole|null"},
     {"HourCounts", "answered whole, provisioned whole, stockouts whole"},
     {"CapacityLine", "key text, parts CapacityCounts[], hours HourCounts[]"},
-    {"PoolLine", "pool text, nodes number[]"},
+    {"PoolPart",
+     "standing number, ready number|null, booting number|null, idle number|null, costUsd number"},
+    {"PoolLine", "pool text, parts PoolPart[]"},
     {"PriceSince", "flavor text, since time, usdPerHour number|null"},
     {"CapacityHistory",
      "times HistoryTime[], classes CapacityLine[], shapes CapacityLine[], pools PoolLine[], prices "

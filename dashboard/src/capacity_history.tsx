@@ -1,10 +1,13 @@
 // What was asked of clouds over time, by class and by shape, the nodes of pools, and prices: from
 // the ledger.
 import { capacityHistory, type CapacityCounts, type CapacityHistory, type CapacityLine } from "./api";
+import type { HistoryTime, PoolLine } from "./berth_read_api";
+import { TimeChart } from "./chart";
 import { count, duration } from "./format";
 import { HeatMap } from "./heat_map";
 import { Axis, Bars, SPANS } from "./history";
 import { scope, useAnswer } from "./live";
+import { poolCost, poolLines } from "./pool_parts";
 import { Notice, Panel, Skeleton, Table, When } from "./parts";
 import { useAddressed } from "./router";
 import { useStore } from "./store";
@@ -28,8 +31,6 @@ const MEASURES: Record<string, Measure> = {
 const CHOICES = Object.entries(MEASURES).map(([key, each]): [string, string] => [key, each.name]);
 const ASKED = MEASURES["asked"] as Measure;
 const NO_SHAPE = "of no known job";
-
-const means = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 1 });
 
 export function CapacityOverTime() {
   const namespace = useStore(scope);
@@ -57,6 +58,21 @@ export function CapacityOverTime() {
   );
 }
 
+function PoolChart({ line, parts }: { line: PoolLine; parts: HistoryTime[] }) {
+  const seconds = (time: string) => Date.parse(time) / 1000;
+  const name = line.pool || "no pool";
+  const cost = poolCost(line);
+  return (
+    <>
+      <h4>
+        {name}
+        {cost && <span class="quiet"> {cost} for jobs</span>}
+      </h4>
+      <TimeChart label={`Nodes of ${name}`} times={parts.map((part) => seconds(part.from))} end={seconds(parts.at(-1)?.to ?? "")} lines={poolLines(line)} isStacked />
+    </>
+  );
+}
+
 function Shown({ history, measure }: { history: CapacityHistory; measure: Measure }) {
   const lines = (title: string, of: CapacityLine[], none: string) =>
     of.length > 0 && (
@@ -71,7 +87,6 @@ function Shown({ history, measure }: { history: CapacityHistory; measure: Measur
     );
   const values = [
     ...[...history.classes, ...history.shapes].map((line) => ({ label: line.key || "none", values: line.parts.map(measure.of), text: measure.text })),
-    ...history.pools.map((line) => ({ label: `${line.pool || "no pool"}, nodes`, values: line.nodes, text: means })),
   ];
   return (
     <>
@@ -80,9 +95,9 @@ function Shown({ history, measure }: { history: CapacityHistory; measure: Measur
       {lines("By shape", history.shapes, NO_SHAPE)}
       {history.pools.length > 0 && (
         <>
-          <h3>Nodes of pools, mean</h3>
+          <h3>Nodes of pools</h3>
           {history.pools.map((line) => (
-            <Bars key={line.pool} label={line.pool || "no pool"} parts={history.times} values={line.nodes} text={means} />
+            <PoolChart key={line.pool} line={line} parts={history.times} />
           ))}
         </>
       )}

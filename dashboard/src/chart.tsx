@@ -14,6 +14,7 @@ export type Look = "line" | "step" | "dashes" | "area" | "bars";
 export interface ChartLine extends Line {
   color?: string; // a custom property: "--c1"
   look?: Look;
+  hatch?: number; // of a stacked area: 0 is plain, 1 to 3 are stripes; absent: by its place among the lines
 }
 // Seconds; null: the usual time of each chart.
 export type Window = Store<{ from: number; to: number } | null>;
@@ -28,6 +29,9 @@ const MOST_IN_TABLE = 60;
 const HOUR_S = 3_600;
 const DAY_S = 24 * HOUR_S;
 
+// A limit is no part of a stack.
+const isPart = (line: ChartLine) => line.look !== "dashes";
+const hatchOf = (line: ChartLine, index: number) => (line.hatch ?? index) % 4;
 export const colorOf = (line: ChartLine, index: number) => line.color ?? COLORS[index % COLORS.length] ?? "--c1";
 
 // The colour on the screen of a custom property.
@@ -41,8 +45,8 @@ function painted(property: string): string {
 }
 
 // A fill of the colour that a pattern tells apart: plain, or stripes of one of three directions.
-function hatched(color: string, index: number): CanvasPattern | string {
-  if (index % 4 === 0) return color;
+function hatched(color: string, hatch: number): CanvasPattern | string {
+  if (hatch === 0) return color;
   const tile = document.createElement("canvas");
   [tile.width, tile.height] = [8, 8];
   const context = tile.getContext("2d");
@@ -53,7 +57,7 @@ function hatched(color: string, index: number): CanvasPattern | string {
   context.lineWidth = 1.2;
   context.globalAlpha = 0.55;
   context.beginPath();
-  const stripes = [[], [[-2, 10, 10, -2], [-2, 2, 2, -2], [6, 10, 10, 6]], [[4, 0, 4, 8]], [[-2, -2, 10, 10], [-2, 6, 2, 10], [6, -2, 10, 2]]][index % 4] ?? [];
+  const stripes = [[], [[-2, 10, 10, -2], [-2, 2, 2, -2], [6, 10, 10, 6]], [[4, 0, 4, 8]], [[-2, -2, 10, 10], [-2, 6, 2, 10], [6, -2, 10, 2]]][hatch] ?? [];
   for (const [x1 = 0, y1 = 0, x2 = 0, y2 = 0] of stripes) {
     context.moveTo(x1, y1);
     context.lineTo(x2, y2);
@@ -134,14 +138,15 @@ export function TimeChart({ label, times, lines, end, from, to, isStacked = fals
 export function Swatch({ line, index, isStacked }: { line: ChartLine; index: number; isStacked: boolean }) {
   const color = `var(${colorOf(line, index)})`;
   const dash = dashOf(line, index).join(" ");
+  const hatch = isStacked ? hatchOf(line, index) : 0;
   return (
     <svg class="swatch" viewBox="0 0 16 10" aria-hidden="true">
-      {isStacked || line.look === "bars" ? (
+      {(isStacked && isPart(line)) || line.look === "bars" ? (
         <>
           <rect width="16" height="10" rx="2" fill={color} />
-          {isStacked && index % 4 === 1 && <path d="M2 10 10 0M8 10 16 0" stroke="var(--raised)" stroke-width="1.5" />}
-          {isStacked && index % 4 === 2 && <path d="M5 0V10M11 0V10" stroke="var(--raised)" stroke-width="1.5" />}
-          {isStacked && index % 4 === 3 && <path d="M0 0 8 10M6 0 14 10" stroke="var(--raised)" stroke-width="1.5" />}
+          {hatch === 1 && <path d="M2 10 10 0M8 10 16 0" stroke="var(--raised)" stroke-width="1.5" />}
+          {hatch === 2 && <path d="M5 0V10M11 0V10" stroke="var(--raised)" stroke-width="1.5" />}
+          {hatch === 3 && <path d="M0 0 8 10M6 0 14 10" stroke="var(--raised)" stroke-width="1.5" />}
         </>
       ) : (
         <path d="M0 5H16" stroke={color} stroke-width="3" stroke-dasharray={dash} />
@@ -192,11 +197,12 @@ function pathsOf(look: Look): uPlot.Series.PathBuilder | undefined {
   return look === "bars" ? bars?.({ size: [0.9, 60], align: 1 }) : undefined;
 }
 
-function seriesOf(line: ChartLine, index: number, isStacked: boolean): uPlot.Series {
+function seriesOf(line: ChartLine, index: number, isStack: boolean): uPlot.Series {
+  const isStacked = isStack && isPart(line);
   const color = painted(colorOf(line, index));
   const look = isStacked ? "step" : (line.look ?? "line");
   const paths = pathsOf(look);
-  const fill = isStacked ? hatched(color, index) : look === "bars" ? color : look === "area" ? color.replace(/^rgb\((.*)\)$/, "rgba($1, .22)") : undefined;
+  const fill = isStacked ? hatched(color, hatchOf(line, index)) : look === "bars" ? color : look === "area" ? color.replace(/^rgb\((.*)\)$/, "rgba($1, .22)") : undefined;
   return {
     label: line.label,
     stroke: color,
@@ -223,11 +229,11 @@ export function Plot({ times, lines, end, isStacked, height, from, to, full, ste
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const painting = useStore(colors);
-  const shape = JSON.stringify([painting, isStacked, height, isSmall, ...lines.map((line) => [line.label, line.color, line.look])]);
+  const shape = JSON.stringify([painting, isStacked, height, isSmall, ...lines.map((line) => [line.label, line.color, line.look, line.hatch])]);
   const data = useMemo<uPlot.AlignedData>(() => {
     const isHeld = end !== undefined && end > (times.at(-1) ?? Infinity);
     const values = lines.map((line) => (isHeld ? [...line.values, line.look === "bars" ? null : (line.values.at(-1) ?? null)] : line.values));
-    return [isHeld ? [...times, end] : times, ...(isStacked ? stacked(values) : values)];
+    return [isHeld ? [...times, end] : times, ...(isStacked ? stacked(values, lines.map(isPart)) : values)];
   }, [times, lines, end, isStacked]);
   const latest = useRef({ from, to, full, store, onAt, lines });
   latest.current = { from, to, full, store, onAt, lines };

@@ -21,12 +21,20 @@ export function secondsOf(instants: string[]): { seconds: number[]; kept: number
   return { seconds, kept };
 }
 
-// Each line on top of those after it: the first is the sum of all. Where no line has a value, none has a sum.
-export function stacked(lines: (number | null)[][]): (number | null)[][] {
+// Each line on top of those after it: the first is the sum of all. Where no line has a value, none has a sum. `isPart`:
+// lines for which it is false stand by themselves.
+export function stacked(lines: (number | null)[][], isPart: boolean[] = []): (number | null)[][] {
   const sums: (number | null)[][] = [];
+  let below: (number | null)[] = [];
   for (let i = lines.length - 1; i >= 0; --i) {
-    const above = sums[0];
-    sums.unshift((lines[i] ?? []).map((value, at) => (value === null && (above?.[at] ?? null) === null ? null : (value ?? 0) + (above?.[at] ?? 0))));
+    const own = lines[i] ?? [];
+    if (isPart[i] === false) {
+      sums.unshift(own);
+      continue;
+    }
+    const base = below;
+    below = own.map((value, at) => (value === null && (base[at] ?? null) === null ? null : (value ?? 0) + (base[at] ?? 0)));
+    sums.unshift(below);
   }
   return sums;
 }

@@ -69,6 +69,12 @@ export function count(value: number): string {
   return value.toLocaleString("en");
 }
 
+// "4th", "22nd", "113th".
+export function ordinal(value: number): string {
+  const isTeen = Math.floor(value / 10) % 10 === 1;
+  return `${count(value)}${(isTeen ? undefined : ["th", "st", "nd", "rd"][value % 10]) ?? "th"}`;
+}
+
 export function plural(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }

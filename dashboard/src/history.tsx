@@ -6,6 +6,7 @@ import { Plot, SHARES, TimeChart, TIMES, type ChartLine, type Window } from "./c
 import { secondsOf, sumOf, type Line } from "./chart_data";
 import { amount, count, duration, exact, isInfinite } from "./format";
 import { scope, useAnswer } from "./live";
+import { ownUse } from "./own_use";
 import { Notice, Panel, Skeleton, Table, When } from "./parts";
 import { Link, paths, useAddressed } from "./router";
 import { fairShare, sharesOf } from "./shares";
@@ -153,9 +154,19 @@ function QueueCharts({ queue, parts, window }: { queue: Queue; parts: HistoryPar
     const uses = resources.map((each) => {
       const quota = quotaOf(queue, each.resource);
       const text = (value: number) => amount(Math.round(value * 10) / 10, each.unit);
-      const lines: ChartLine[] = [{ label: `${each.resource} used`, values: shown.map((part) => each.of(part.used)), text, look: "area", color: "--c1" }];
-      if (quota !== null) lines.push({ label: "quota", values: shown.map(() => quota), text, look: "dashes", color: "--c8" });
-      return { label: each.resource, lines };
+      const used = shown.map((part) => each.of(part.used));
+      const limit: ChartLine[] = quota === null ? [] : [{ label: "quota", values: shown.map(() => quota), text, look: "dashes", color: "--c8" }];
+      if (quota === null || queue.cohort === "") {
+        const line: ChartLine = { label: `${each.resource} used`, values: used, text, look: "area", color: "--c1" };
+        return { label: each.resource, lines: [line, ...limit], isStacked: false };
+      }
+      const { own, borrowed } = ownUse(used, quota);
+      const lines: ChartLine[] = [
+        { label: `${each.resource} borrowed`, values: borrowed, text, color: "--borrowed", hatch: 1 },
+        { label: "of its own quota", values: own, text, color: "--used", hatch: 0 },
+        ...limit,
+      ];
+      return { label: each.resource, lines, isStacked: true };
     });
     const waits: ChartLine[] = [
       { label: "median wait", values: shown.map((part) => part.p50WaitSeconds), text: seconds, look: "bars", color: "--c2" },
@@ -171,7 +182,7 @@ function QueueCharts({ queue, parts, window }: { queue: Queue; parts: HistoryPar
   return (
     <div class="chart-pair chart-four">
       {charts.uses.map((each) => (
-        <TimeChart key={each.label} label={`${each.label} used`} {...common} lines={each.lines} />
+        <TimeChart key={each.label} label={`${each.label} used`} {...common} lines={each.lines} isStacked={each.isStacked} />
       ))}
       <TimeChart label="Waits" {...common} lines={charts.waits} steps={TIMES} none="Nothing was admitted." />
       <TimeChart label="Admitted and preempted" {...common} lines={charts.starts} />

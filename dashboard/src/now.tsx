@@ -1,8 +1,9 @@
 // The first view: is it healthy, who waits and why, what comes next; the last hours, the queues, and capacity that was
 // asked for.
 import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
 import { AlertList } from "./alert_list";
-import type { Count, Workload } from "./api";
+import type { Cohort, Count, Workload } from "./api";
 import { amount, count, plural } from "./format";
 import { Icon } from "./icons";
 import { useList, type List } from "./live";
@@ -10,6 +11,7 @@ import { startsOf } from "./next";
 import { NowCharts } from "./now_charts";
 import { Age, clock, Empty, Eta, Notice, Panel, Skeleton, State, Words } from "./parts";
 import { QueueTree } from "./queue_tree";
+import { QuotaFlows } from "./quota_flows";
 import { Link, paths } from "./router";
 import { useStore } from "./store";
 import type { Total } from "./totals";
@@ -18,6 +20,7 @@ import { known, type Known } from "./watch";
 import { causeColor, causeLabel, causeMeaning, plain, remarkOf } from "./words";
 
 const MOST_COHORTS = 1_000;
+const MOST_QUEUES = 1_000;
 const OPEN_REQUESTS = "Pending,Accepted";
 const FIELDS = "namespace,name,clusterQueue,state,cause,waitingSince,turn,eta,remark";
 const MOST_LOOKED_AT = 200; // for the next starts
@@ -56,6 +59,7 @@ export function NowView() {
           <Panel title="Queues">
             {queues ? <Empty list={queues}>There are no queues yet: create a ClusterQueue and a LocalQueue that feeds it.</Empty> : <Skeleton />}
             {queues && queues.rows.length > 0 && <QueueTree root={treeOf(queues.rows, cohorts.rows)} />}
+            {queues?.rows.some((queue) => queue.cohort !== "" && queue.resources.some((use) => use.borrowed > 0)) && <Lending cohorts={cohorts.rows} />}
             {queues?.hasMore && <p class="quiet">The first {count(queues.rows.length)} queues are shown.</p>}
           </Panel>
         </div>
@@ -80,6 +84,30 @@ export function NowView() {
           </Panel>
         </div>
       </div>
+    </>
+  );
+}
+
+// Who lends to whom, by tree of cohorts. The queues are asked for with their flavors when a reader wants to see it.
+function Lending({ cohorts }: { cohorts: Cohort[] }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Who lends to whom</summary>
+      {isOpen && <Lent cohorts={cohorts} />}
+    </details>
+  );
+}
+
+function Lent({ cohorts }: { cohorts: Cohort[] }) {
+  const queues = useList("queues", {}, MOST_QUEUES);
+  const roots = useMemo(() => [...treeOf(queues.rows, cohorts).cohorts.values()], [queues.rows, cohorts]);
+  return (
+    <>
+      <Empty list={queues}>There are no queues.</Empty>
+      {roots.map((root) => (
+        <QuotaFlows key={root.name} cohort={root} title={`Tree of cohort ${root.name}`} />
+      ))}
     </>
   );
 }

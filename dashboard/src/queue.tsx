@@ -1,23 +1,27 @@
 // One ClusterQueue: who is next and why, its quota, its past, and what another quota would do.
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Queue, WhatIf, Workload } from "./api";
 import { ActionButton } from "./actions";
+import { placesOf } from "./behind";
 import { amount, count, plural } from "./format";
 import { QueueHistory, ShareHistory } from "./history";
 import { Icon } from "./icons";
-import { scope, useList } from "./live";
+import { scope, useList, type List } from "./live";
 import { startsOf } from "./next";
-import { Age, Empty, Eta, EtaRange, Notice, Panel, State, Table, UseBar, Words } from "./parts";
+import { Age, Empty, Eta, EtaRange, Notice, Panel, State, Table, UseBar } from "./parts";
 import { QueueLine } from "./queue_tree";
+import { QuotaFlows } from "./quota_flows";
+import { Remark } from "./remark";
 import { Link, paths } from "./router";
 import { Rows, type Column } from "./rows";
 import { useStore } from "./store";
-import { borrowingOf, rootOf } from "./tree";
+import { rootOf, treeOf } from "./tree";
 import { Effect, QuotaChanges } from "./what_if";
-import { causeLabel, remarkOf } from "./words";
 
+const MOST_COHORTS = 1_000;
 const MOST_PEERS = 30; // that are shown
 const FIELDS = "namespace,name,localQueue,priority,state,cause,createdAt,waitingSince,turn,eta,remark,clusterQueue";
+const WAITING_FIELDS = `${FIELDS},requests`;
 
 function effectColumn(whatIf: WhatIf): Column<Workload> {
   const jobs = new Map(whatIf.jobs.map((job) => [`${job.namespace}/${job.workload}`, job]));
@@ -32,7 +36,6 @@ const waitingColumns: Column<Workload>[] = [
   { title: "Waits", kind: "number", narrow: "second", cell: (row) => <Age since={row.waitingSince} /> },
   { title: "Starts", kind: "number", narrow: "second", cell: (row) => <Eta eta={row.eta} /> },
   { title: "8 of 10 start in", cell: (row) => <EtaRange eta={row.eta} /> },
-  { title: "Why it waits", kind: "wide", cell: (row) => <Remark row={row} /> },
 ];
 const runningColumns: Column<Workload>[] = [
   { title: "Workload", kind: "main", cell: (row) => <Link to={paths.workload(row.id)}>{`${row.namespace}/${row.name}`}</Link> },
@@ -40,26 +43,24 @@ const runningColumns: Column<Workload>[] = [
   { title: "LocalQueue", cell: (row) => row.localQueue },
   { title: "Priority", kind: "number", cell: (row) => row.priority },
   { title: "Age", kind: "number", narrow: "second", cell: (row) => <Age since={row.createdAt} /> },
-  { title: "Where it runs, or what it waits for", kind: "wide", cell: (row) => <Remark row={row} /> },
+  { title: "Where it runs, or what it waits for", kind: "wide", cell: (row) => <Remark row={row} place={undefined} /> },
 ];
 
-function Remark({ row }: { row: Workload }) {
-  return (
-    <span title={row.remark}>
-      {row.cause && `${causeLabel(row.cause)}: `}
-      <Words text={remarkOf(row)} />
-    </span>
-  );
+// The rows are in the order of the queue: no row before one of them is missing.
+function useReasonColumn({ rows, hasMore }: List<Workload>): Column<Workload> {
+  const places = useMemo(() => placesOf(rows, !hasMore), [rows, hasMore]);
+  return { title: "Why it waits", kind: "wide", cell: (row) => <Remark row={row} place={places.get(row.id)} /> };
 }
 
 export function QueueView({ name }: { name: string }) {
   const queues = useList("queues", {}, 1_000);
-  const waiting = useList("workloads", { clusterQueue: name, state: "waiting", sort: "turn", fields: FIELDS });
+  const waiting = useList("workloads", { clusterQueue: name, state: "waiting", sort: "turn", fields: WAITING_FIELDS });
   const running = useList("workloads", { clusterQueue: name, state: "reserved,running,stopping", sort: "-createdAt", fields: FIELDS });
   const queue = queues.rows.find((each) => each.name === name);
   const isWhole = useStore(scope) === "";
   const [whatIf, setWhatIf] = useState<WhatIf | null>(null);
-  const columns = [...(isWhole ? [nextColumn] : []), ...waitingColumns.flatMap((each) => (each.title === "Starts" && whatIf ? [each, effectColumn(whatIf)] : [each]))];
+  const reasonColumn = useReasonColumn(waiting);
+  const columns = [...(isWhole ? [nextColumn] : []), ...waitingColumns.flatMap((each) => (each.title === "Starts" && whatIf ? [each, effectColumn(whatIf)] : [each])), reasonColumn];
   // Those of the same cohort first.
   const tree = queue?.cohort ? queues.rows.filter((each) => rootOf(each) === rootOf(queue) && each.name !== name) : [];
   const own = tree.filter((each) => each.cohort === queue?.cohort);
@@ -101,7 +102,7 @@ export function QueueView({ name }: { name: string }) {
         <Empty list={running}>Nothing runs here.</Empty>
         {running.rows.length > 0 && <Rows list={running} columns={runningColumns} label="Workloads with quota" most={10} />}
       </Panel>
-      {queue && peers.length > 0 && <Peers queue={queue} peers={peers} />}
+      {queue && (peers.length > 0 || queue.resources.some((use) => use.borrowed > 0)) && <Peers queue={queue} queues={queues.rows} peers={peers} />}
     </>
   );
 }
@@ -148,25 +149,29 @@ function Head({ queue, next }: { queue: Queue; next: Workload | null }) {
   );
 }
 
-// The queues of the tree of cohorts, and who borrows from whom.
-function Peers({ queue, peers }: { queue: Queue; peers: Queue[] }) {
+// Who borrows from whom, and the queues of the tree of cohorts.
+function Peers({ queue, queues, peers }: { queue: Queue; queues: Queue[]; peers: Queue[] }) {
+  const cohorts = useList("cohorts", {}, MOST_COHORTS);
+  const tree = useMemo(() => treeOf(queues, cohorts.rows).cohorts.get(rootOf(queue)), [queue, queues, cohorts.rows]);
   return (
     <Panel title={`Queues of the tree of cohort ${rootOf(queue)}`}>
-      {borrowingOf([queue, ...peers]).map((sentence) => (
-        <p key={sentence}>{sentence}</p>
-      ))}
-      <ul class="tree">
-        {peers.slice(0, MOST_PEERS).map((each) => (
-          <li key={each.name}>
-            <QueueLine queue={each} />
-          </li>
-        ))}
-      </ul>
-      {peers.length > MOST_PEERS && (
-        <p class="quiet">
-          {plural(peers.length - MOST_PEERS, "further queue")} of the tree: <Link to={paths.now}>all</Link>
-        </p>
-      )}
+      <div class="lending">
+        <div>{tree && <QuotaFlows cohort={tree} own={queue.name} none="No queue of the tree borrows." />}</div>
+        <div>
+          <ul class="tree">
+            {peers.slice(0, MOST_PEERS).map((each) => (
+              <li key={each.name}>
+                <QueueLine queue={each} />
+              </li>
+            ))}
+          </ul>
+          {peers.length > MOST_PEERS && (
+            <p class="quiet">
+              {plural(peers.length - MOST_PEERS, "further queue")} of the tree: <Link to={paths.now}>all</Link>
+            </p>
+          )}
+        </div>
+      </div>
     </Panel>
   );
 }

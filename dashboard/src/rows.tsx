@@ -18,7 +18,8 @@ const NARROW_ROW_PX = 96;
 const AHEAD = 12; // rows above and below the ones in sight
 const NARROW = matchMedia("(max-width: 760px)");
 
-function useNarrow(): boolean {
+// Whether the page has the width of a telephone.
+export function useNarrow(): boolean {
   const [isNarrow, set] = useState(NARROW.matches);
   useEffect(() => {
     const changed = () => set(NARROW.matches);

@@ -144,9 +144,19 @@ interface Remarked {
   remark: string;
 }
 
+const FLAVORS = /^[^\s:,;]+$/;
+// Flavors and nodes: "a100: node-3, node-5 and 2 more; 1 pod starting".
+const ON_NODES = /^([^\s:,;]+): ([a-z0-9.-]+(?:, [a-z0-9.-]+)*(?: and \d+ more)?)((?:; .*)?)$/;
+
+function placeOf(remark: string): string {
+  if (FLAVORS.test(remark)) return `on flavor ${remark}`;
+  const [, flavors, nodes, rest] = ON_NODES.exec(remark) ?? [];
+  return flavors && nodes ? `${flavors} on ${nodes.replace(/, ([^,\s]+)$/, " and $1")}${plain(rest ?? "")}` : plain(remark);
+}
+
 // The remark without the cause before it, which stands beside it; a place is named as one.
 export function remarkOf({ state, cause, remark }: Remarked): string {
-  if (state === "running" || state === "stopping") return /^[^\s:,;]+$/.test(remark) ? `on flavor ${remark}` : plain(remark);
+  if (state === "running" || state === "stopping") return placeOf(remark);
   const lead = cause === "" ? "" : `${cause}: `;
   return told(lead && remark.startsWith(lead) ? remark.slice(lead.length) : remark);
 }

@@ -1,12 +1,14 @@
 // The list of workloads: filters and the order are in the address, and the server applies them.
 import type { Workload } from "./api";
+import type { Place } from "./behind";
 import { count } from "./format";
 import { useCounts, useList } from "./live";
-import { Age, Empty, Eta, State, Words } from "./parts";
+import { Age, Empty, Eta, State } from "./parts";
+import { Remark, usePlaces } from "./remark";
 import { address, change, Link, paths } from "./router";
 import { Rows, type Column } from "./rows";
 import { useStore } from "./store";
-import { causeLabel, remarkOf } from "./words";
+import { causeLabel } from "./words";
 
 const STATES = ["waiting", "reserved", "running", "stopping", "deactivated", "succeeded", "failed"];
 const ORDERS: [string, string][] = [
@@ -19,24 +21,19 @@ const ORDERS: [string, string][] = [
 ];
 const FIELDS = "namespace,workload,name,kind,localQueue,clusterQueue,priority,state,cause,createdAt,waitingSince,turn,eta,remark";
 
-export const workloadColumns: Column<Workload>[] = [
+const columns: Column<Workload>[] = [
   { title: "Workload", kind: "main", cell: (row) => <Link to={paths.workload(row.id)}>{`${row.namespace}/${row.name}`}</Link> },
   { title: "State", cell: (row) => <State state={row.state} /> },
   { title: "Queue", narrow: "second", cell: (row) => (row.clusterQueue ? <Link to={paths.queue(row.clusterQueue)}>{row.clusterQueue}</Link> : row.localQueue) },
   { title: "Priority", kind: "number", cell: (row) => row.priority },
   { title: "Age", kind: "number", narrow: "second", cell: (row) => <Age since={row.waitingSince ?? row.createdAt} /> },
   { title: "ETA", kind: "number", narrow: "second", cell: (row) => <Eta eta={row.eta} /> },
-  {
-    title: "What it waits for, or where it runs",
-    kind: "wide",
-    cell: (row) => (
-      <span title={row.remark}>
-        {row.cause && `${causeLabel(row.cause)}: `}
-        <Words text={remarkOf(row)} />
-      </span>
-    ),
-  },
 ];
+const remarkColumn = (places: Map<string, Place>): Column<Workload> => ({
+  title: "What it waits for, or where it runs",
+  kind: "wide",
+  cell: (row) => <Remark row={row} place={places.get(row.id)} />,
+});
 
 export function WorkloadsView() {
   const { query } = useStore(address);
@@ -48,6 +45,7 @@ export function WorkloadsView() {
     sort: query.get("sort") ?? "",
   };
   const list = useList("workloads", { ...chosen, fields: FIELDS });
+  const places = usePlaces(list.rows);
   const causes = useCounts("workloads", "cause");
   const set = (name: string, value: string) => change({ [name]: value });
   const states = STATES.includes(chosen.state) || chosen.state === "" ? STATES : [...STATES, chosen.state];
@@ -78,7 +76,7 @@ export function WorkloadsView() {
         )}
       </form>
       <Empty list={list}>No workload is of this kind.</Empty>
-      {list.rows.length > 0 && <Rows list={list} columns={workloadColumns} label="Workloads" />}
+      {list.rows.length > 0 && <Rows list={list} columns={[...columns, remarkColumn(places)]} label="Workloads" />}
     </>
   );
 }

@@ -5,6 +5,9 @@ import { lastIn, secondsOf, stacked, thinned } from "../src/chart_data";
 test("stacked lines stand on those after them, and end where none has a value", () => {
   assert.deepEqual(stacked([[1, null, null], [2, 3, null], [4, null, null]]), [[7, 3, null], [6, 3, null], [4, null, null]]);
   assert.deepEqual(stacked([]), []);
+  // A limit stands by itself.
+  assert.deepEqual(stacked([[1, 2], [3, 4], [9, 9]], [true, true, false]), [[4, 6], [3, 4], [9, 9]]);
+  assert.deepEqual(stacked([[1], [9], [3]], [true, false, true]), [[4], [9], [3]]);
 });
 
 test("instants in their order, without those that are none", () => {

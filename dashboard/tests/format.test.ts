@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Queue } from "../src/api";
-import { amount, count, distance, duration, instantsOf, plural } from "../src/format";
+import { amount, count, distance, duration, instantsOf, ordinal, plural } from "../src/format";
 import { shellWord } from "../src/shell";
 import { treeOf, type Cohort } from "../src/tree";
 
@@ -21,6 +21,10 @@ test("amounts", () => {
     [1e9, "items", "∞"],
   ];
   for (const [value, unit, wanted] of rows) assert.equal(amount(value, unit), wanted);
+});
+
+test("places in an order", () => {
+  assert.deepEqual([1, 2, 3, 4, 11, 12, 13, 22, 101, 111, 113, 1_000].map(ordinal), ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "22nd", "101st", "111th", "113th", "1,000th"]);
 });
 
 test("times", () => {

@@ -34,7 +34,15 @@ test("a workload that asks for more than every flavor can give never starts", ()
 
 test("a remark is without the cause that stands beside it, and names a place as one", () => {
   assert.equal(remarkOf({ state: "running", cause: "", remark: "a100" }), "on flavor a100");
-  assert.equal(remarkOf({ state: "running", cause: "", remark: "a100: node-1, node-2" }), "a100: node-1, node-2");
+  for (const [remark, words] of [
+    ["a100: node-1", "a100 on node-1"],
+    ["a100: node-1, node-2", "a100 on node-1 and node-2"],
+    ["a100+any: node-3, node-5, gke-a.b and 2 more; 1 pod starting", "a100+any on node-3, node-5, gke-a.b and 2 more; 1 pod starting"],
+    ["a100: 2 pods starting", "a100: 2 pods starting"],
+    ["a100: lost node-1; another node is being looked for", "a100: lost node-1; another node is being looked for"],
+  ]) {
+    assert.equal(remarkOf({ state: "running", cause: "", remark: remark ?? "" }), words);
+  }
   assert.equal(remarkOf({ state: "waiting", cause: "queued", remark: "queued: not looked at yet" }), "workloads before it in the queue go first");
   assert.equal(remarkOf({ state: "succeeded", cause: "", remark: "ok in 41s" }), "ok in 41s");
 });

@@ -57,6 +57,14 @@ class Manager {
     return found != informers_.end() && found->first.starts_with(start);
   }
 
+  // The informer over all objects of the kind; null: no controller has asked for one.
+  template <typename T>
+  Informer<T>* FindInformer() const {
+    const api::ResourceKind& kind = api::KindOf<T>();
+    const auto found = informers_.find(kind.api_version() + "/" + std::string(kind.plural) + "?");
+    return found == informers_.end() ? nullptr : static_cast<Informer<T>*>(found->second.get());
+  }
+
   // The informer of a kind that a cluster may lack. While its CRD is missing, everything else runs;
   // controllers that need the kind start when the CRD comes. Call before StartInformers.
   template <typename T>

@@ -7,6 +7,7 @@
 #include "api/job.h"
 #include "api/reasons.h"
 #include "base/log/log.h"
+#include "ledger/controller/pool_samples.h"
 
 namespace berth::ledger {
 namespace {
@@ -16,6 +17,7 @@ constexpr std::chrono::milliseconds kBetweenSlices{10};
 constexpr std::chrono::milliseconds kWhileFull{250};
 constexpr std::chrono::seconds kLookForOverflows{30};
 constexpr std::chrono::seconds kMeasureEvery{5};
+constexpr std::chrono::seconds kSampleEvery{kSampleSeconds};
 constexpr char kRecords[] = "berth_ledger_records_total";
 constexpr char kQueued[] = "berth_ledger_queued_records";
 constexpr char kLag[] = "berth_ledger_lag_seconds";
@@ -40,6 +42,7 @@ LedgerFeed::LedgerFeed(kube::Manager& manager, const Clock& clock, Ledger& ledge
     flavors_ = &manager_.InformerFor<api::ResourceFlavor>();
   }
   Connect();
+  PostAfter(kSampleEvery, &LedgerFeed::SamplePools);
   if (metrics_ != nullptr) Measure();
 }
 
@@ -205,6 +208,20 @@ void LedgerFeed::LookForOverflows() {
     StartSweep();
   }
   PostAfter(kLookForOverflows, &LedgerFeed::LookForOverflows);
+}
+
+// Other controllers may begin to read nodes or pods at any time.
+void LedgerFeed::SamplePools() {
+  const auto* nodes = manager_.FindInformer<api::Node>();
+  const auto* pods = manager_.FindInformer<api::Pod>();
+  if (nodes != nullptr && nodes->has_synced()) {
+    const bool has_pods = pods != nullptr && pods->has_synced();
+    for (PoolSampleRecord& sample :
+         PoolSamplesOf(nodes->objects(), has_pods ? &pods->objects() : nullptr, clock_.Now())) {
+      ledger_.Append(std::move(sample));
+    }
+  }
+  PostAfter(kSampleEvery, &LedgerFeed::SamplePools);
 }
 
 void LedgerFeed::Measure() {

@@ -2,6 +2,7 @@
 //
 //     informers (Workload, ProvisioningRequest) ── changes ─▶ records ─▶ Ledger::Append
 //                       └── sweep, when all are listed, and after overflows ─▶
+//     informers (Node, Pod) ── once a minute ─▶ samples of pools ─▶
 //
 // The feed makes no request to the API and starts no informer: it listens to the informers that
 // controllers have. At the start the feed sweeps over all Workloads in slices, as fast as the
@@ -62,6 +63,7 @@ class LedgerFeed {
   void SweepSlice();
   void LookForOverflows();
   void Measure();
+  void SamplePools();
   void PostAfter(Duration delay, void (LedgerFeed::*step)());
 
   kube::Manager& manager_;

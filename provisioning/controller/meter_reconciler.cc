@@ -7,8 +7,8 @@
 
 #include "api/codec/provisioning_policy.h"
 #include "api/gpu_shares.h"
-#include "api/karpenter.h"
 #include "api/labels.h"
+#include "api/node_pool.h"
 #include "api/pod_phase.h"
 #include "api/provisioning_labels.h"
 #include "api/reasons.h"
@@ -43,15 +43,6 @@ std::optional<api::ObjectKey> ServedBy(const api::Pod& pod) {
 
 bool IsAtWork(const api::Pod& pod) {
   return !pod.spec.node_name.empty() && !api::HasEnded(pod) && ServedBy(pod).has_value();
-}
-
-// The pool of the node, by the label that its cloud or its autoscaler gives to it.
-std::string PoolOf(const api::Node& node) {
-  for (const char* label : {api::kGkeNodePoolLabel, api::kKarpenterNodePoolLabel,
-                            "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool"}) {
-    if (const std::string* pool = api::FindValue(node.meta.labels, label)) return *pool;
-  }
-  return "";
 }
 
 std::vector<std::string> NamesOf(const api::ProvisioningRequest& request) {
@@ -346,7 +337,7 @@ void MeterReconciler::Note(const MeterPlace& place) const {
   }
   const auto node = nodes_->Get({"", note.meter.node});
   if (node != nullptr && IsOnNode(place.id, node->meta.uid)) {
-    note.pool = PoolOf(*node);
+    note.pool = api::NodePoolOf(*node);
     note.gpus = WholeGpusOf(*node, SharesOf(*node, workload.get()));
   }
   noted_(note);

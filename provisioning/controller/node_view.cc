@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "api/labels.h"
+#include "api/node_pool.h"
 #include "api/pod_phase.h"
 #include "api/provisioning_labels.h"
 #include "api/reasons.h"
@@ -30,14 +31,7 @@ constexpr char kWaiting[] = "nodeView/waiting";    // Workloads of several pods 
 constexpr char kUnnamed[] = "?";  // in kBookings: the request does not name its nodes
 constexpr char kYes[] = "yes";
 constexpr char kResizeDetail[] = "ResizeRequestName";
-constexpr char kMirrorAnnotation[] = "kubernetes.io/config.mirror";
 constexpr std::size_t kMostWaiting = 1000;  // gangs that one decision looks at
-
-bool IsDaemon(const api::Pod& pod) {
-  const api::OwnerReference* owner = api::ControllerOf(pod.meta);
-  return (owner != nullptr && owner->kind == "DaemonSet") ||
-         pod.meta.annotations.contains(kMirrorAnnotation);
-}
 
 std::string RequestClaim(const std::string& space, const std::string& request) {
   return "request/" + space + "/" + request;
@@ -120,13 +114,13 @@ bool NodeView::IsLoading() const {
 
 void NodeView::AddIndexes() {
   pods_->AddIndex(kHolding, [](const api::Pod& pod) {
-    if (pod.spec.node_name.empty() || api::HasEnded(pod) || IsDaemon(pod)) {
+    if (pod.spec.node_name.empty() || api::HasEnded(pod) || api::IsDaemon(pod)) {
       return std::vector<std::string>{};
     }
     return std::vector{pod.spec.node_name};
   });
   pods_->AddIndex(kDaemons, [](const api::Pod& pod) {
-    if (pod.spec.node_name.empty() || api::HasEnded(pod) || !IsDaemon(pod)) {
+    if (pod.spec.node_name.empty() || api::HasEnded(pod) || !api::IsDaemon(pod)) {
       return std::vector<std::string>{};
     }
     return std::vector{pod.spec.node_name};

@@ -108,7 +108,9 @@ PendingPods = TypedDict("PendingPods", { "ageSeconds": "int", "check": "str", "f
     "message": "str", "namespace": "str", "state": "str", "workload": "str", })
 PodLog = TypedDict("PodLog", { "container": "str", "containers": "list[str]", "cut": "bool", "pod": "str",
     "text": "str", })
-PoolLine = TypedDict("PoolLine", { "nodes": "list[float]", "pool": "str", })
+PoolLine = TypedDict("PoolLine", { "parts": "list[PoolPart]", "pool": "str", })
+PoolPart = TypedDict("PoolPart", { "booting": "float | None", "costUsd": "float", "idle": "float | None",
+    "ready": "float | None", "standing": "float", })
 Price = TypedDict("Price", { "class": "NotRequired[str]", "flavor": "str", "policy": "NotRequired[str]",
     "step": "NotRequired[str]", "usdPerHour": "str", })
 PriceSince = TypedDict("PriceSince", { "flavor": "str", "since": "str", "usdPerHour": "float | None", })

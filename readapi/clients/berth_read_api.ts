@@ -369,8 +369,15 @@ export interface PodLog {
   text: string;
 }
 export interface PoolLine {
-  nodes: number[];
+  parts: PoolPart[];
   pool: string;
+}
+export interface PoolPart {
+  booting: number | null;
+  costUsd: number;
+  idle: number | null;
+  ready: number | null;
+  standing: number;
 }
 export interface Price {
   class?: string;

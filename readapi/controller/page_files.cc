@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/strings.h"
+#include "net/compression.h"
 #include "readapi/controller/sight_reviews.h"
 #include "readapi/model.h"
 
@@ -20,14 +21,6 @@ bool Serves(const PageFile& file, std::string_view path) {
          std::any_of(file.views.begin(), file.views.end(), [path](std::string_view view) {
            return path == view || (path.starts_with(view) && path[view.size()] == '/');
          });
-}
-
-bool TakesGzip(const net::Request& request) {
-  for (const std::string_view each : Split(request.headers.Find("Accept-Encoding"), ',')) {
-    const std::string coding = ToLower(TrimSpace(each));
-    if (coding == "gzip" || (coding.starts_with("gzip;") && !coding.ends_with("q=0"))) return true;
-  }
-  return false;
 }
 
 bool Names(std::string_view header, const std::string& tag) {
@@ -47,7 +40,8 @@ const PageFile* PageFiles::Find(std::string_view path) const {
 net::Response PageFiles::Read(std::string_view path, const net::Request& request) const {
   const PageFile* file = Find(path);
   if (file == nullptr) return Problem(404, "no such page");
-  const bool compressed = !file->gzip.empty() && TakesGzip(request);
+  const bool compressed =
+      !file->gzip.empty() && net::AcceptsGzip(request.headers.Find("Accept-Encoding"));
   const std::string_view body = compressed ? file->gzip : file->body;
   const std::string tag = EntityTag(body);
   const bool is_known = Names(request.headers.Find("If-None-Match"), tag);

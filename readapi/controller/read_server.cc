@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_write.h"
+#include "net/compression.h"
 #include "net/io_pool.h"
 #include "readapi/controller/open_id_provider.h"
 #include "readapi/controller/read_route.h"
@@ -21,7 +22,8 @@ using ResponderPtr = std::shared_ptr<net::Responder>;
 
 constexpr char kJson[] = "application/json";
 constexpr char kApiPrefix[] = "/api/";
-constexpr int kBusy = 503;
+constexpr std::size_t kMinCompressedBytes = 16 * 1024;
+
 std::string IndexDocument(const std::string& version) {
   Json resources = Json::array();
   for (const Resource& resource : Resources()) {
@@ -42,9 +44,9 @@ CallerUser ImpersonatedUser(const kube::AccessUser& user) {
 }  // namespace
 
 struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
-  Shared(const Clock& clock, const ReadServerOptions& the_options, ReadSource the_source,
-         const kube::AccessGate& the_gate, std::optional<SessionFolder> folder,
-         std::shared_ptr<OpenIdProvider> open_id)
+  Shared(net::IoPool& pool, const Clock& clock, const ReadServerOptions& the_options,
+         ReadSource the_source, const kube::AccessGate& the_gate,
+         std::optional<SessionFolder> folder, std::shared_ptr<OpenIdProvider> open_id)
       : source(std::move(the_source)),
         gate(the_gate),
         sign_in(std::make_shared<SignIn>(
@@ -59,7 +61,15 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
         has_actions(the_options.access.actions),
         index(IndexDocument(the_options.version)),
         document(OpenApiDocument(the_options.version)),
+        compressor(pool.MakeStrand()),
         streams(*source.strand, clock, source.model->feed(), the_options.streams) {}
+
+  // Large answers are compressed on a thread of the pool, beside the strand of the caches.
+  void HandleCompressed(const net::Request& request, ResponderPtr responder) {
+    Handle(request,
+           net::CompressLargeAnswers(request, std::move(responder),
+                                     {.min_bytes = kMinCompressedBytes, .executor = compressor}));
+  }
 
   void Handle(const net::Request& request, const ResponderPtr& responder) {
     if (request.target == kSessionPath || request.target == kOpenIdPath)
@@ -295,6 +305,7 @@ struct ReadServer::Shared : std::enable_shared_from_this<Shared> {
   const bool has_actions;
   const std::string index;
   const std::string document;
+  const std::shared_ptr<Executor> compressor;
   std::atomic<std::size_t> under_way{0};
   EventStreams streams;  // on the strand
 };
@@ -318,13 +329,13 @@ Result<std::unique_ptr<ReadServer>> ReadServer::Start(net::IoPool& pool, const C
   if (!options.access.open_id.issuer.empty()) {
     BERTH_TRY(open_id, OpenIdProvider::Create(pool, clock, options.access.open_id));
   }
-  auto shared = std::make_shared<Shared>(clock, options, std::move(source), gate, std::move(folder),
-                                         std::move(open_id));
+  auto shared = std::make_shared<Shared>(pool, clock, options, std::move(source), gate,
+                                         std::move(folder), std::move(open_id));
   std::unique_ptr<ReadServer> made(new ReadServer(shared));
   BERTH_TRY(made->server_, net::HttpServer::Start(pool, std::move(server),
                                                   [shared](const net::Request& request,
                                                            const ResponderPtr& responder) {
-                                                    shared->Handle(request, responder);
+                                                    shared->HandleCompressed(request, responder);
                                                   }));
   return made;
 }

@@ -33,8 +33,8 @@ POD = {"restartPolicy": "Never",
 def job_set(name, **labels):
     def part(part_name, replicas, pods):
         return {"name": part_name, "replicas": replicas,
-                "template": {"spec": {"parallelism": pods, "completions": pods,
-                                      "template": {"spec": POD}}}}
+                "template": {"spec": {"parallelism": pods, "completions": pods, "template": {
+                    "metadata": {"annotations": {"test.berth.dev/run-for": "1h"}}, "spec": POD}}}}
     return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet",
             "metadata": {"name": name, "namespace": "default",
                          "labels": {"kueue.x-k8s.io/queue-name": "q", **labels}},
@@ -94,6 +94,15 @@ class KindsTest(ClusterTest):
         return json.loads(self.plane.kubectl("create", "-f", "-", "-o", "json",
                                              stdin=json.dumps(job)).stdout)
 
+    def end_pods(self, count):
+        """Waits until `count` pods run, and makes them succeed."""
+        def running():
+            return [pod["metadata"]["name"] for pod in self.plane.items("pods", "-n", "default")
+                    if pod["status"].get("phase") == "Running"]
+        for pod in self.wait_until(lambda: len(names := running()) == count and names, f"{count} pods run"):
+            self.plane.kubectl("patch", "pod", pod, "--subresource=status", "--type=merge", "-p",
+                               json.dumps({"status": {"phase": "Succeeded"}}))
+
     def test_life(self):
         made = self.create(job_set("set"))
         self.assertEqual(made["spec"]["suspend"], True)  # by the review
@@ -133,6 +142,7 @@ class KindsTest(ClusterTest):
                         "high has failed")
         self.wait_until(lambda: self.is_true("jobset-set-", "Admitted"), "the JobSet is back")
         self.plane.kubectl("delete", "pytorchjob", "low")
+        self.end_pods(3)
         self.wait_until(lambda: self.condition("jobset-set-", "Finished"), "the JobSet is finished")
         self.assertEqual(self.condition("jobset-set-", "Finished")["message"],
                          "jobset completed successfully")

@@ -12,7 +12,6 @@ namespace berth::ledger {
 namespace {
 
 using test::Admitted;
-using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 
 CapacityRecord Asked(const std::string& uid, Seconds created) {
@@ -38,8 +37,9 @@ CapacityRecord Refused(CapacityRecord request, Seconds at, const std::string& re
 
 CapacityHistory Made(const std::vector<CapacityRecord>& requests,
                      const std::vector<AttemptRecord>& attempts = {},
-                     const std::vector<NodeTimeRecord>& nodes = {}) {
-  return MakeCapacityHistory(requests, attempts, nodes, {1000, 1200}, 2,
+                     const std::vector<NodeTimeRecord>& nodes = {},
+                     const std::vector<PoolSampleRecord>& samples = {}) {
+  return MakeCapacityHistory({requests, attempts, nodes, samples}, {1000, 1200}, 2,
                              [](const std::string& reason) { return reason == "NoMachine"; });
 }
 
@@ -67,15 +67,14 @@ TEST(CapacityHistoryTest, CountsOutcomesAndWaitsOfEachPart) {
 }
 
 TEST(CapacityHistoryTest, CountsRequestsAndTheirOutcomesByHourOfTheDay) {
-  constexpr Seconds kHour = 3600;
   constexpr Seconds kDay = 24 * kHour;
   const CapacityHistory history = MakeCapacityHistory(
-      {Granted(Asked("a", 3 * kHour), 9 * kHour),
-       Granted(Asked("b", kDay + 3 * kHour + 59), 2 * kDay),
-       Refused(Asked("c", 4 * kHour - 1), 5 * kHour, "NoMachine"),
-       Refused(Asked("d", 23 * kHour), kDay, "Wrong"), Asked("outside", 2 * kDay),
-       Asked("waits", 5 * kHour)},
-      {}, {}, {0, 2 * kDay}, 8, [](const std::string& reason) { return reason == "NoMachine"; });
+      {.requests = {Granted(Asked("a", 3 * kHour), 9 * kHour),
+                    Granted(Asked("b", kDay + 3 * kHour + 59), 2 * kDay),
+                    Refused(Asked("c", 4 * kHour - 1), 5 * kHour, "NoMachine"),
+                    Refused(Asked("d", 23 * kHour), kDay, "Wrong"), Asked("outside", 2 * kDay),
+                    Asked("waits", 5 * kHour)}},
+      {0, 2 * kDay}, 8, [](const std::string& reason) { return reason == "NoMachine"; });
   ASSERT_EQ(history.shapes.size(), 1U);
   std::array<HourCounts, 24> expected{};
   expected[3] = {.answered = 3, .provisioned = 2, .stockouts = 1};
@@ -99,15 +98,43 @@ TEST(CapacityHistoryTest, ShapeIsThatOfTheAttemptThatRequested) {
 
 TEST(CapacityHistoryTest, NodesOfAPoolAreTheMeanOfEachPart) {
   const auto node = [](const char* id, const char* pool, Seconds from, Seconds until) {
-    return NodeTimeRecord{.id = id, .pool = pool, .from = from, .until = until};
+    return NodeTimeRecord{
+        .id = id, .pool = pool, .from = from, .until = until, .hourly_nano = 36'000};
   };
   const CapacityHistory history = Made({}, {},
                                        {node("1", "a100", 900, 1150), node("2", "a100", 1000, 1100),
                                         node("3", "t4", 1190, 1300), node("4", "gone", 500, 1000)});
   ASSERT_EQ(history.pools.size(), 2U);
   EXPECT_EQ(history.pools[0].pool, "a100");
-  EXPECT_THAT(history.pools[0].nodes, ElementsAre(DoubleNear(2, 1e-9), DoubleNear(0.5, 1e-9)));
-  EXPECT_THAT(history.pools[1].nodes, ElementsAre(DoubleNear(0, 1e-9), DoubleNear(0.1, 1e-9)));
+  EXPECT_NEAR(history.pools[0].parts[0].standing, 2, 1e-9);
+  EXPECT_NEAR(history.pools[0].parts[1].standing, 0.5, 1e-9);
+  EXPECT_NEAR(history.pools[0].parts[0].cost_nano, 200 * 10, 1e-9);
+  EXPECT_EQ(history.pools[0].parts[0].ready, std::nullopt) << "nothing was sampled";
+  EXPECT_NEAR(history.pools[1].parts[0].standing, 0, 1e-9);
+  EXPECT_NEAR(history.pools[1].parts[1].standing, 0.1, 1e-9);
+}
+
+// A part of 100 seconds has a sample of a minute, and a third of the next one.
+TEST(CapacityHistoryTest, SamplesOfPoolsAreMeansOfEachPart) {
+  const auto sample = [](Seconds from, std::int64_t ready, Seconds pods_known) {
+    return PoolSampleRecord{.pool = "a100",
+                            .from = from,
+                            .span = 60,
+                            .seconds = 60,
+                            .ready = 60 * ready,
+                            .booting = 60,
+                            .idle = pods_known,
+                            .idle_seconds = pods_known};
+  };
+  const CapacityHistory history =
+      Made({}, {}, {}, {sample(1000, 4, 60), sample(1080, 1, 0), sample(1140, 1, 0)});
+  ASSERT_EQ(history.pools.size(), 1U);
+  const std::vector<PoolPart>& parts = history.pools[0].parts;
+  EXPECT_NEAR(*parts[0].ready, (60 * 4 + 20 * 1) / 80.0, 1e-9);
+  EXPECT_NEAR(*parts[0].booting, 1, 1e-9);
+  EXPECT_NEAR(*parts[0].idle, 1, 1e-9);
+  EXPECT_NEAR(*parts[1].ready, 1, 1e-9);
+  EXPECT_EQ(parts[1].idle, std::nullopt) << "pods were not known";
 }
 
 TEST(CapacityHistoryTest, KeepsTheMostRequestedClassesAndCountsTheRest) {

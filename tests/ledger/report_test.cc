@@ -15,8 +15,6 @@ using test::Ended;
 using test::Pending;
 using ::testing::ElementsAre;
 
-constexpr Seconds kHour = 3600;
-
 std::vector<AttemptRecord> History() {
   const Seconds t = 10 * kHour;
   AttemptRecord stopped =

@@ -2,6 +2,7 @@
 // written on; rows of nodes and prices are kept, merged and trimmed.
 // Method: a file for each version in schemas/, made by its own SQL.
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -161,6 +162,54 @@ TEST_F(SchemaTest, TrimDeletesOldNodesAndReplacedPrices) {
   EXPECT_THAT(*Reader().NodeTimes({}), ElementsAre(NodeOf("new", 1000, kDay, true)));
   EXPECT_THAT(*Reader().Prices(), ElementsAre(PriceRecord{"h100", 1200, 6}));
   EXPECT_EQ(file.Write({NodeOf("old", 1000, 1600, false)}, 1601 + 2 * kDay)->unchanged, 1);
+}
+
+PoolSampleRecord SampleOf(const std::string& pool, Seconds from, std::int64_t ready) {
+  return {.pool = pool,
+          .from = from,
+          .span = kSampleSeconds,
+          .seconds = kSampleSeconds,
+          .ready = ready * kSampleSeconds,
+          .booting = kSampleSeconds,
+          .idle = 0,
+          .idle_seconds = kSampleSeconds};
+}
+
+TEST_F(SchemaTest, SamplesOfAMinuteAreAdded) {
+  LedgerFile file = Open();
+  ASSERT_TRUE(
+      file.Write({SampleOf("a", 601, 2), SampleOf("a", 659, 4), SampleOf("b", 660, 1)}, 700));
+  PoolSampleRecord both = SampleOf("a", 600, 6);
+  both.seconds = both.booting = both.idle_seconds = 2 * kSampleSeconds;
+  EXPECT_THAT(*Reader().PoolSamples(0), ElementsAre(both, SampleOf("b", 660, 1)));
+  EXPECT_THAT(*Reader().PoolSamples(660), ElementsAre(SampleOf("b", 660, 1)));
+}
+
+// A pool with one node more each day: the sums stay, the rows become few.
+TEST_F(SchemaTest, SamplesAreThinnedAsTheyAge) {
+  constexpr Seconds kDay = 24 * kHour;
+  constexpr Seconds kDays = 20;
+  LedgerFile file = Open({.age = std::chrono::days(18)});
+  for (Seconds day = 0; day < kDays; ++day) {
+    std::vector<Record> records;
+    for (Seconds at = 0; at < kDay; at += kSampleSeconds) {
+      records.emplace_back(SampleOf("a", day * kDay + at, day + 1));
+    }
+    ASSERT_TRUE(file.Write(records, (day + 1) * kDay));
+    ASSERT_TRUE(file.Trim((day + 1) * kDay));
+  }
+  std::map<Seconds, std::int64_t> rows;
+  std::map<Seconds, std::int64_t> node_seconds;  // by day
+  const auto samples = *Reader().PoolSamples(0);
+  for (const PoolSampleRecord& sample : samples) {
+    ++rows[sample.span];
+    node_seconds[sample.from / kDay] += sample.ready;
+  }
+  const std::map<Seconds, std::int64_t> few{
+      {kSampleSeconds, kDay / kSampleSeconds}, {kHour / 4, 13 * 24 * 4}, {kHour, 4 * 24}};
+  EXPECT_EQ(rows, few);
+  EXPECT_EQ(node_seconds.size(), 18U);
+  for (const auto& [day, sum] : node_seconds) EXPECT_EQ(sum, (day + 1) * kDay) << day;
 }
 
 TEST_F(SchemaTest, NodesAreBoundedBySize) {

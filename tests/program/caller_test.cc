@@ -5,6 +5,7 @@
 // Method: tables of bodies; a ClusterQueue as the API has it; an API server that waits.
 #include <future>
 #include <mutex>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -22,6 +23,7 @@ namespace berth::program {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 
 constexpr char kRoot[] = "/apis/kueue.x-k8s.io/v1beta2/";
@@ -328,6 +330,54 @@ TEST(CallerScreensTest, CapacityTellsWhatNodesHaveToThoseWhoMayListThem) {
     const Json gpus{{"resource", "nvidia.com/gpu"}, {"unit", "items"}, {"ready", 8}, {"all", 16}};
     EXPECT_EQ(screen.value("machines", Json()), may_list ? Json::array({gpus}) : Json());
     EXPECT_EQ(screen.at("hidden"), may_list ? Json::array() : Json::array({"nodes"}));
+  }
+}
+
+// A node, and pods of two teams on it, of which the caller may name one.
+MirrorObjects MirrorOfOneNode() {
+  MirrorObjects objects;
+  api::Node node;
+  node.meta.name = "n1";
+  node.allocatable = {{"nvidia.com/gpu", 8}};
+  objects.nodes.push_back(std::make_shared<api::Node>(node));
+  for (const auto& [space, gpus] : {std::pair("team-a", 6), {"team-b", 1}}) {
+    api::Pod pod;
+    pod.meta.namespace_name = space;
+    pod.meta.name = "p";
+    pod.spec.node_name = "n1";
+    pod.spec.containers.push_back({.name = "c", .requests = {{"nvidia.com/gpu", gpus}}});
+    objects.pods.push_back(std::make_shared<api::Pod>(pod));
+  }
+  objects.has_pods = true;
+  return objects;
+}
+
+TEST(CallerScreensTest, TopologyHasTheMirrorsObjectsOfKindsThatTheCallerMayList) {
+  struct Row {
+    const char* refused;
+    std::optional<int> used;  // nullopt: no answer
+  };
+  for (const Row& row : {Row{"none", 7}, Row{"/api/v1/pods", 6}, Row{"/api/v1/nodes", {}}}) {
+    SlowApi api;
+    api.Refuse(row.refused);
+    api.Open();
+    const SystemClock clock;
+    CallerScreensOptions options;
+    options.api.server = api.url();
+    CallerScreens screens(clock, options);
+    std::promise<Result<std::string>> made;
+    screens.Ask({.kind = readapi::CallerRequest::Kind::kTopology,
+                 .token = "jane",
+                 .namespaces = {"team-a"}},
+                MirrorOfOneNode,
+                [&made](Result<std::string> answer) { made.set_value(std::move(answer)); });
+    const Result<std::string> answer = made.get_future().get();
+    ASSERT_EQ(answer.has_value(), row.used.has_value()) << row.refused;
+    if (!answer) continue;
+    const Json screen = Json::parse(*answer);
+    EXPECT_EQ(screen.at("nodes").at(0).at("resources").at(0).at("used"), *row.used) << row.refused;
+    EXPECT_EQ(screen.at("hidden").size(), *row.used == 7 ? 0U : 1U) << row.refused;
+    EXPECT_THAT(*answer, Not(HasSubstr("team-b")));
   }
 }
 

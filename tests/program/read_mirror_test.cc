@@ -103,6 +103,30 @@ TEST_F(ReadMirrorTest, MachinesAreTheSumsOfNodes) {
   EXPECT_EQ(mirror_.Objects().machines, (Machines{{"nvidia.com/gpu", {16, 16}}}));
 }
 
+TEST_F(ReadMirrorTest, MachinesAreCopiedForScreensThatShowThem) {
+  ReadBatch batch;
+  api::Node node;
+  node.meta.name = "a";
+  Add(node, batch.nodes);
+  api::Pod pod;
+  pod.meta.namespace_name = "team-a";
+  pod.meta.name = "p";
+  Add(pod, batch.pods);
+  Take(batch);
+  EXPECT_TRUE(mirror_.Objects().nodes.empty());
+  const MirrorObjects early = mirror_.Objects(MirrorPart::kMachines);
+  EXPECT_EQ(early.nodes.size(), 1U);
+  EXPECT_EQ(early.pods.size(), 1U);
+  EXPECT_FALSE(early.has_pods) << "others may be missing";
+  ReadBatch last;
+  last.has_all_pods = true;
+  last.pods[pod.meta.key()] = nullptr;
+  Take(last);
+  const MirrorObjects objects = mirror_.Objects(MirrorPart::kMachines);
+  EXPECT_TRUE(objects.pods.empty());
+  EXPECT_TRUE(objects.has_pods);
+}
+
 TEST_F(ReadMirrorTest, RowsEqualThoseOfTheCommands) {
   view::ClusterView view = view::DwsView();
   view.node_pools.clear();

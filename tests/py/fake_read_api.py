@@ -2,6 +2,7 @@
 100,000 waiting Workloads (large_cluster), an event stream that says what `tell` is given. Plain HTTP on a free port of loopback."""
 
 import collections
+import gzip
 import http.server
 import json
 import queue
@@ -11,6 +12,7 @@ import urllib.parse
 
 import large_cluster
 
+MIN_COMPRESSED_BYTES = 16 * 1024  # the limit of readapi/controller/read_server.cc
 NO_FILTERS = {"limit", "cursor", "sort", "fields", "countBy", "namespace"}
 
 
@@ -22,6 +24,7 @@ class FakeReadApi:
         self.streams = []
         self.busy = {}  # by path: how many requests get 503 before an answer
         self.asked = collections.Counter()  # requests by path
+        self.sent = collections.Counter()  # bytes of answers as they were sent, by path
         fake = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -120,10 +123,13 @@ class FakeReadApi:
         status = 200 if body is not None else 404
         self.send(handler, "application/json", json.dumps(body or {"status": status, "message": "not recorded"}).encode(), status)
 
-    @staticmethod
-    def send(handler, content_type, body, status=200):
+    def send(self, handler, content_type, body, status=200):
         handler.send_response(status)
         handler.send_header("Content-Type", content_type)
+        if len(body) >= MIN_COMPRESSED_BYTES and "gzip" in handler.headers.get("Accept-Encoding", ""):
+            body = gzip.compress(body, compresslevel=1)
+            handler.send_header("Content-Encoding", "gzip")
+        self.sent[urllib.parse.urlsplit(handler.path).path] += len(body)
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         try:

@@ -97,7 +97,7 @@ def capacity_history():
     lines = [{"key": f"class-{i}", "parts": [counts] * len(times), "hours": hours} for i in range(12)]
     prices = [{"flavor": f"flavor-{i}", "since": CREATED, "usdPerHour": 2.5} for i in range(100)]
     return {"times": times, "classes": lines, "shapes": [{**line, "key": f"8 {GPU} of flavor-{i}"} for i, line in enumerate(lines)],
-            "pools": [{"pool": f"pool-{i}", "nodes": [40] * len(times)} for i in range(12)], "prices": prices, "linesLeftOut": 38}
+            "pools": [{"pool": f"pool-{i}", "parts": [{"standing": 38, "ready": 40, "booting": 1, "idle": 2, "costUsd": 900} for _ in times]} for i in range(12)], "prices": prices, "linesLeftOut": 38}
 
 
 def topology():

@@ -311,6 +311,10 @@ TEST(RunningPlace, ReportsPodsThatDoNotRunYetAndWhy) {
   workload.status.admission =
       api::Admission{"team", {{.name = "main", .flavors = {{"cpu", "t4"}}, .count = 4}}};
   EXPECT_EQ(RunningPlace(view, workload), "t4");
+  workload.status.admission->pod_set_assignments[0].topology_assignment =
+      api::TopologyAssignment{.levels = {"rack", api::kHostnameLabel},
+                              .domains = {{{"r1", "n6"}, 2}, {{"r1", "n5"}, 2}, {{"r2", "n6"}, 1}}};
+  EXPECT_EQ(RunningPlace(view, workload), "t4: n5, n6") << "no pod is known";
   view.pods = {pod("n1", "Running"), pod("n1", "Running"), pod("n2", "Running"),
                pod("n3", "Succeeded")};
   EXPECT_EQ(RunningPlace(view, workload), "t4: n1, n2");

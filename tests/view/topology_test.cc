@@ -40,8 +40,9 @@ class TopologyTest : public ::testing::Test {
     node.meta.labels.emplace(api::kHostnameLabel, name);
     node.allocatable = {{kGpuItems, 8}, {"memory", 1 << 30}};
     node.conditions.push_back({.type = "Ready", .status = api::ConditionStatus::kTrue});
-    input_.nodes.push_back(node);
-    return input_.nodes.back();
+    nodes_.push_back(std::make_shared<api::Node>(std::move(node)));
+    input_.nodes.emplace_back(nodes_.back());
+    return *nodes_.back();
   }
   void AddPod(const std::string& space, const std::string& job, const std::string& node,
               api::Amount gpus, const char* kind = "Job") {
@@ -52,7 +53,7 @@ class TopologyTest : public ::testing::Test {
     pod.spec.node_name = node;
     pod.spec.containers.push_back({.name = "c", .requests = {{kGpuItems, gpus}}});
     pod.phase = "Running";
-    input_.pods.push_back(pod);
+    input_.pods.push_back(std::make_shared<api::Pod>(std::move(pod)));
   }
   std::shared_ptr<api::Workload> AddGang(const std::string& space, const std::string& name,
                                          std::int32_t count, const char* level) {
@@ -75,6 +76,7 @@ class TopologyTest : public ::testing::Test {
     return nullptr;
   }
 
+  std::vector<std::shared_ptr<api::Node>> nodes_;
   TopologyInput input_;
 };
 
@@ -147,8 +149,8 @@ TEST_F(TopologyTest, ShowsDomainsThatFitAGang) {
 }
 
 TEST_F(TopologyTest, UnreadyAndCordonedNodesHaveNoRoom) {
-  input_.nodes[0].conditions.clear();
-  input_.nodes[1].unschedulable = true;
+  nodes_[0]->conditions.clear();
+  nodes_[1]->unschedulable = true;
   AddGang("team-a", "pair", 2, kRack);
   const Json screen = TopologyJson(input_);
   EXPECT_EQ(screen.at("gangs").at(0).at("domains").at(0).at("domain"), Json({"r2"}));

@@ -97,6 +97,9 @@ json MaybeTime(const std::optional<Seconds>& time) {
 }
 
 double Usd(std::int64_t nano) { return static_cast<double>(nano) / kNanoPerUsd; }
+json MaybeNumber(const std::optional<double>& number) {
+  return number ? json(*number) : json(nullptr);
+}
 json MaybeUsd(const std::optional<std::int64_t>& nano) {
   return nano ? json(Usd(*nano)) : json(nullptr);
 }
@@ -438,7 +441,15 @@ json CapacityHistoryJson(const ledger::CapacityHistory& history,
                          const ledger::Period& period) {
   json pools = json::array();
   for (const ledger::PoolLine& line : history.pools) {
-    pools.push_back({{"pool", line.pool}, {"nodes", line.nodes}});
+    json parts = json::array();
+    for (const ledger::PoolPart& part : line.parts) {
+      parts.push_back({{"standing", part.standing},
+                       {"ready", MaybeNumber(part.ready)},
+                       {"booting", MaybeNumber(part.booting)},
+                       {"idle", MaybeNumber(part.idle)},
+                       {"costUsd", part.cost_nano / kNanoPerUsd}});
+    }
+    pools.push_back({{"pool", line.pool}, {"parts", std::move(parts)}});
   }
   json known = json::array();
   for (std::size_t i = 0; i < prices.size(); ++i) {

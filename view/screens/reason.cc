@@ -296,6 +296,24 @@ Json TriedJson(const TriedFlavor& tried) {
   return out;
 }
 
+// The hosts to which a topology has assigned the pods of the workload.
+std::vector<std::string> AssignedHosts(const api::Workload& workload) {
+  std::vector<std::string> hosts;
+  if (!workload.status.admission) return hosts;
+  for (const auto& assignment : workload.status.admission->pod_set_assignments) {
+    const auto& topology = assignment.topology_assignment;
+    if (!topology || topology->levels.empty() || topology->levels.back() != api::kHostnameLabel) {
+      continue;
+    }
+    for (const auto& domain : topology->domains) {
+      if (!domain.values.empty()) hosts.push_back(domain.values.back());
+    }
+  }
+  std::sort(hosts.begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  return hosts;
+}
+
 }  // namespace
 
 Json ReasonJson(const Reason& reason) {
@@ -391,6 +409,10 @@ std::string RunningPlace(const ClusterView& view, const api::Workload& workload)
     }
   }
   PodLocations locations = LocationsOf(view, workload);
+  const bool has_pods =
+      !locations.nodes.empty() || locations.starting > 0 || locations.without_node > 0;
+  std::string lack = LackOfPods(view, workload);
+  if (!has_pods && lack.empty()) locations.nodes = AssignedHosts(workload);
   std::vector<std::string> parts;
   if (!locations.nodes.empty()) {
     constexpr std::size_t kShown = 3;
@@ -402,9 +424,7 @@ std::string RunningPlace(const ClusterView& view, const api::Workload& workload)
   const auto pods = [](std::size_t count) {
     return std::to_string(count) + (count == 1 ? " pod" : " pods");
   };
-  if (std::string lack = LackOfPods(view, workload); !lack.empty()) {
-    parts.push_back(std::move(lack));
-  }
+  if (!lack.empty()) parts.push_back(std::move(lack));
   if (locations.starting > 0) parts.push_back(pods(locations.starting) + " starting");
   if (locations.without_node > 0) parts.push_back(pods(locations.without_node) + " without a node");
   if (!locations.obstacle.empty()) parts.push_back(locations.obstacle);

@@ -68,7 +68,8 @@ nlohmann::json ReasonJson(const Reason& reason);
 Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
                      const TextStyle& style);
 
-// The nodes of a running workload ("t4: gke-dws-t4-…-0"), or the reason why its pods wait.
+// The nodes of a running workload ("t4: gke-dws-t4-…-0"), or the reason why its pods wait. Without
+// pods in the view: the hosts that a topology has assigned.
 std::string RunningPlace(const ClusterView& view, const api::Workload& workload);
 
 // Why an admitted workload lacks pods: "no pod was made: …", "1 of 2 pods was made: …"; empty: no

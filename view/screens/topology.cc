@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
+#include "api/node_pool.h"
 #include "api/reasons.h"
 #include "api/topology_annotations.h"
 #include "base/rfc3339.h"
@@ -70,7 +71,8 @@ bool IsCounted(const std::string& resource) {
 class Floor {
  public:
   explicit Floor(const TopologyInput& input) : input_(input) {
-    for (const api::Node& node : input.nodes) {
+    for (const auto& each : input.nodes) {
+      const api::Node& node = *each;
       Place place{.node = &node, .topology = input.topologies.size(), .ready = IsReady(node)};
       for (std::size_t i = 0; i < input.topologies.size(); ++i) {
         if (auto domain = DomainOf(node, input.topologies[i])) {
@@ -89,7 +91,7 @@ class Floor {
         by_owner_[{workload->meta.namespace_name, owner->name}] = workload.get();
       }
     }
-    for (const api::Pod& pod : input.pods) AddPod(pod);
+    for (const auto& pod : input.pods) AddPod(*pod);
     if (!input.has_all_pods) {
       for (const auto& workload : input.workloads) AddAssigned(*workload);
     }
@@ -155,7 +157,7 @@ class Floor {
     }
     const std::string& space = pod.meta.namespace_name;
     const api::OwnerReference* owner = api::ControllerOf(pod.meta);
-    if (owner != nullptr && owner->kind == "DaemonSet") return;  // stands on every node
+    if (api::IsDaemon(pod)) return;
     const std::string name = owner == nullptr ? pod.meta.name : owner->name;
     if (!input_.may_name(space)) {
       place.others.insert(space + "/" + name);

@@ -33,8 +33,8 @@ inline constexpr std::size_t kMostGangs = 50;
 struct TopologyInput {
   WallTime now{};
   std::vector<api::Topology> topologies;
-  std::vector<api::Node> nodes;
-  std::vector<api::Pod> pods;
+  std::vector<std::shared_ptr<const api::Node>> nodes;
+  std::vector<std::shared_ptr<const api::Pod>> pods;
   bool has_all_pods = false;  // `pods` has the pods of all namespaces
   std::vector<std::shared_ptr<const api::Workload>> workloads;  // the Workloads of all namespaces
   // Whether the reader may know the names of a namespace; other names are replaced by numbers.

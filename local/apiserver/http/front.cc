@@ -14,7 +14,6 @@
 #include "local/apiserver/auth/authorizer.h"
 #include "local/apiserver/blocking.h"
 #include "local/apiserver/cancellation.h"
-#include "local/apiserver/http/compression.h"
 #include "local/apiserver/http/impersonation.h"
 #include "local/apiserver/http/openapi_documents.h"
 #include "local/apiserver/http/openapi_v2.h"
@@ -25,6 +24,7 @@
 #include "local/apiserver/registry/uuid.h"
 #include "local/apiserver/store/backup.h"
 #include "local/apiserver/webhooks/match.h"
+#include "net/compression.h"
 
 namespace berth::local {
 namespace {
@@ -38,6 +38,7 @@ constexpr WorkerPool::Limits kLimits{kMostRequestThreads, kRunningWorkers, kMost
 constexpr const char* kWebhookConfigurations[] = {
     "mutatingwebhookconfigurations.admissionregistration.k8s.io",
     "validatingwebhookconfigurations.admissionregistration.k8s.io"};
+constexpr std::size_t kMinCompressedBytes = 128 * 1024;  // kube-apiserver's limit
 constexpr std::string_view kLeaseGroup = "coordination.k8s.io";
 constexpr std::string_view kMetricsPath = "/metrics";
 constexpr std::string_view kBackupPath = "/debug/berth/backup";
@@ -163,7 +164,8 @@ bool Front::Admit(Exchange& exchange) {
 void Front::Handle(net::Request request, std::shared_ptr<net::Responder> responder) {
   auto exchange = std::make_shared<Exchange>();
   exchange->request = std::move(request);
-  exchange->responder = CompressLargeAnswers(exchange->request, std::move(responder));
+  exchange->responder = net::CompressLargeAnswers(exchange->request, std::move(responder),
+                                                  {.min_bytes = kMinCompressedBytes});
   exchange->audit_id = NewAuditId();
   auto target = ParseTarget(exchange->request.target);
   if (!target) {

@@ -26,7 +26,7 @@ from fake_read_api import FakeReadApi  # noqa: E402
 PAINT = "(performance.getEntriesByName('first-contentful-paint')[0] || {}).startTime || 0"
 SMALL = {"/": "Why workloads wait", "/workloads": "No workload is of this kind", "/capacity": "No request for capacity", "/reports": "Of the last"}
 LARGE = {"/": "queue-999", "/workloads": "team-0/job-0", "/workloads/team-0/job-0": "Its turns", "/queues/queue-7": "Waiting, next first", "/capacity": "By shape",
-         "/topology": "team-0/gang-199", "/reports": "queue-999"}
+         "/topology": "team-0/gang-49", "/reports": "queue-999"}
 
 
 def files_of(root):

@@ -77,6 +77,27 @@ class LedgerFeedTest : public AdmissionFixture {
   std::optional<ledger::LedgerFeed> feed_;
 };
 
+TEST_F(LedgerFeedTest, PoolsAreSampledOnceAMinuteWhereNodesAreRead) {
+  Feed();
+  api_.Put("/api/v1/nodes",
+           {{"metadata", {{"name", "n"}, {"labels", {{"karpenter.sh/nodepool", "spot"}}}}},
+            {"status", {{"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}});
+  executor_.RunFor(2min);
+  manager_->InformerFor<api::Node>();
+  executor_.RunFor(3min);
+  ledger_->Flush();
+  auto reader = ledger::LedgerReader::Open(path_);
+  ASSERT_TRUE(reader);
+  std::int64_t ready = 0;
+  const auto samples = *reader->PoolSamples(0);
+  for (const ledger::PoolSampleRecord& sample : samples) {
+    EXPECT_EQ(sample.pool, "spot");
+    EXPECT_EQ(sample.idle_seconds, 0) << "no controller reads pods";
+    ready += sample.ready;
+  }
+  EXPECT_EQ(ready, 3 * ledger::kSampleSeconds);
+}
+
 TEST_F(LedgerFeedTest, AttemptHasThePriceAtAdmissionAndTheUser) {
   PutPrice("2.5");
   Feed();

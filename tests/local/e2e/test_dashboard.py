@@ -19,6 +19,7 @@ from page_test import PageTest
 from waiting import wait_until
 
 BUDGET_BYTES = 300_000  # the sum of all files of the page, compressed
+MOST_ANSWER_BYTES = 300_000  # the sum of all answers that one view asks for, compressed
 EVIL = "<img src=x onerror=\"document.title='evil'\"><script>document.title='evil'</script>"
 TEAM = """
 apiVersion: v1
@@ -122,6 +123,7 @@ class DashboardTest(PageTest):
         page.wait_for_text("It would start if")
         self.cluster.kubectl("delete", "job", "large", "-n", "team-a")
         page.wait_for_text("it has been deleted")
+        self.assert_accessible(page, "a deleted workload")
         page.run("history.back()")
         page.wait_for("document.querySelectorAll('.table-body [role=row]').length === 1")
         self.assertEqual([each for each in page.problems if "404" not in each], [])
@@ -129,6 +131,7 @@ class DashboardTest(PageTest):
         port = urllib.parse.urlsplit(self.root()).port
         self.cluster.kill()
         page.wait_for_text("The connection is lost")
+        self.assert_accessible_in_each_look(page, "the connection is lost")
         folder = os.path.join(self.cluster.folder, "data", "page-sessions")
         (file,) = os.listdir(folder)
         self.assertEqual([stat.S_IMODE(os.stat(each).st_mode) for each in (folder, os.path.join(folder, file))], [0o700, 0o600])
@@ -145,6 +148,7 @@ class DashboardTest(PageTest):
         self.cluster.start()
         page.wait_for_text("The session has ended")
         self.assertNotIn("team-b/small", page.text())
+        self.assert_accessible_in_each_look(page, "the session has ended")
         # Signing out ends the session for good.
         _, cookie = self.sign_in(token=self.admin)
         self.assertEqual(len(os.listdir(folder)), 1)
@@ -174,7 +178,7 @@ class DashboardTest(PageTest):
 
     def test_every_view_in_every_width_and_theme(self):
         self.cluster.apply(JOB % ("large", "team-a", 100) + JOB % ("small", "team-b", 1) + JOB % ("train", "team-b", 5)
-                           + JOB % ("noted", "team-b", 100) + REQUEST)
+                           + JOB % ("noted", "team-b", 100) + JOB % ("twin", "team-a", 100) + REQUEST)
         self.cluster.patch_status("/apis/autoscaling.x-k8s.io/v1/namespaces/team-a/provisioningrequests/asked", {"conditions": [
             {"type": "Accepted", "status": "True", "reason": "Waits", "message": EVIL, "lastTransitionTime": "2026-01-01T00:00:00Z"}]})
         self.cluster.apply(RACKS)
@@ -186,6 +190,7 @@ class DashboardTest(PageTest):
             self.cluster.kubectl("annotate", "workload", noted, "-n", "team-b", "--overwrite", *(f"{key}={value}" for key, value in note.items()))
         views = {"/": "Why workloads wait", "/workloads?state=waiting": "team-a/large", f"/workloads/team-a/{name}": "It would start if",
                  f"/workloads/team-b/{noted}": "Why nothing was preempted for it", "/queues/team-a-queue": "Waiting, next first", "/capacity?state=Accepted": "team-a/asked",
+                 "/workloads?clusterQueue=team-a-queue": "behind large (same request), 2nd of 2", "/queues/team-b-queue": "borrows 2, uses 6 of 4",
                  "/capacity": "No class has a history yet", "/topology": "Topology racks",
                  "/reports?by=namespace&days=1": "team-b",
                  "/queues/" + urllib.parse.quote(EVIL, safe=""): "no such queue",
@@ -195,7 +200,7 @@ class DashboardTest(PageTest):
         for path, text in views.items():
             page.go(self.root() + path)
             page.wait_for_text(text)
-            for theme, width in (("light", 360), ("dark", 1280), ("dark", 3840)):
+            for theme, width in (("light", 360), ("dark", 360), ("dark", 1280), ("light", 1280), ("dark", 3840)):
                 page.size(width, 900)
                 page.theme(theme)
                 page.wait_for(f"innerWidth === {width}")
@@ -250,6 +255,8 @@ class DashboardTest(PageTest):
         page = self.open_with(tenant, "/workloads")
         page.wait_for_text("name namespaces")
         page.wait_for_text("no live changes")
+        self.assert_accessible_in_each_look(page, "a reader without rights")
+        page.size(1280, 900)
         page.run("document.querySelector('.bar input[type=text]').focus()")
         page.type("team-a")
         page.press("Enter", text="\r")
@@ -540,9 +547,12 @@ class DashboardTest(PageTest):
         views = {"/workloads/team-0/job-0": ("Its turns", 4_000), "/queues/queue-7": ("Waiting, next first", 4_000), "/capacity": ("8 nvidia.com/gpu of flavor-11", 14_000),
                  "/topology": ("team-0/gang-49", 17_000), "/reports?by=clusterqueue": ("queue-999", 15_000)}
         for path, (text, most) in views.items():
+            fake.sent.clear()
             page.go(fake.root + path)
             page.wait_for_text(text)
             page.wait_for("!document.querySelector('.skeleton')")
+            answers = {asked: sent for asked, sent in fake.sent.items() if asked.startswith("/api/v1/")}
+            self.assertLess(sum(answers.values()), MOST_ANSWER_BYTES, answers)
             self.assertLess(page.run("document.querySelectorAll('*').length"), most, path)
             self.assertLessEqual(page.run(SIDEWAYS), page.run("innerWidth"), path)
             self.assert_accessible(page, path)

@@ -78,6 +78,9 @@ def views_of(addresses):
         "workloads": ("/workloads?sort=waitingSince", "document.querySelectorAll('.table-body [role=row]').length > 3", ""),
         "workload": workload, "workload-narrow": workload,
         "queue": ("/queues/nlp-research", "document.querySelector('.table-body [role=row]') && document.querySelector('input[type=range]')", ""),
+        "flows": ("/queues/nlp-research", "document.querySelector('.lending') && document.querySelector('.table-body [role=row]')",
+                  "while (!(document.querySelectorAll('.table-body').length === 2 && document.querySelectorAll('.chart canvas').length > 4 && document.querySelector('.lending')))"
+                  "await new Promise(done => setTimeout(done, 50)); scrollTo(0, document.body.scrollHeight)"),
         "what-if": ("/queues/nlp-research", "document.querySelector('.headline[role=status]')",
                     "while (!document.querySelector('input[type=range]')) await new Promise(done => setTimeout(done, 50));"
                     "const range = document.querySelector('input[type=range]'); range.value = range.max;"

@@ -226,6 +226,17 @@ TEST_F(ReadServerTest, PagesHaveACursorAndAnETag) {
   EXPECT_EQ(Send(again).status, 200);
 }
 
+TEST_F(ReadServerTest, LargeAnswersAreCompressedForClientsThatAcceptGzip) {
+  const net::Response plain = Ask(kDocumentPath, "admin");
+  net::Request asked = Get(kDocumentPath, "admin");
+  asked.headers.Add("Accept-Encoding", "gzip");
+  const net::Response packed = Send(asked);
+  EXPECT_EQ(packed.headers.Find("Content-Encoding"), "gzip");
+  EXPECT_LT(packed.body.size(), plain.body.size() / 4);
+  asked.target = "/api/v1/workloads";
+  EXPECT_EQ(Send(asked).headers.Find("Content-Encoding"), "");
+}
+
 // Everything that a tenant can ask: no answer has a name of the other team.
 TEST_F(ReadServerTest, ATenantReadsNoNameOfAnotherNamespace) {
   std::vector<std::string> targets = {"/api/v1", kDocumentPath,

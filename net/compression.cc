@@ -1,4 +1,4 @@
-#include "local/apiserver/http/compression.h"
+#include "net/compression.h"
 
 #include <limits>
 #include <utility>
@@ -7,40 +7,49 @@
 
 #include "base/strings.h"
 
-namespace berth::local {
+namespace berth::net {
 namespace {
 
 constexpr int kFast = 1;                     // kube-apiserver's level
 constexpr int kGzipWindow = MAX_WBITS + 16;  // zlib: a gzip header instead of its own
 constexpr int kDefaultMemory = 8;
 
-class Compressor : public net::Responder {
+Response Compressed(Response response) {
+  if (std::string compressed = Gzip(response.body); !compressed.empty()) {
+    response.body = std::move(compressed);
+    response.headers.Set("Content-Encoding", "gzip");
+    response.headers.Add("Vary", "Accept-Encoding");
+  }
+  return response;
+}
+
+class Compressor : public Responder {
  public:
-  explicit Compressor(std::shared_ptr<net::Responder> responder)
-      : responder_(std::move(responder)) {}
+  Compressor(std::shared_ptr<Responder> responder, CompressionOptions options)
+      : responder_(std::move(responder)), options_(std::move(options)) {}
 
   bool HasPeerLeft() const override { return responder_->HasPeerLeft(); }
-  void Send(net::Response response) override {
-    const bool is_packed = response.headers.Has("Content-Encoding");
-    if (response.status == 200 && !is_packed && response.body.size() >= kMinCompressedBytes) {
-      if (std::string compressed = Gzip(response.body); !compressed.empty()) {
-        response.body = std::move(compressed);
-        response.headers.Set("Content-Encoding", "gzip");
-        response.headers.Add("Vary", "Accept-Encoding");
-      }
+  void Send(Response response) override {
+    if (response.status != 200 || response.headers.Has("Content-Encoding") ||
+        response.body.size() < options_.min_bytes) {
+      return responder_->Send(std::move(response));
     }
-    responder_->Send(std::move(response));
+    if (options_.executor == nullptr) return responder_->Send(Compressed(std::move(response)));
+    options_.executor->Post([responder = responder_, response = std::move(response)]() mutable {
+      responder->Send(Compressed(std::move(response)));
+    });
   }
-  std::shared_ptr<net::Stream> StartStream(int status, net::Headers headers) override {
+  std::shared_ptr<Stream> StartStream(int status, Headers headers) override {
     return responder_->StartStream(status, std::move(headers));
   }
-  std::shared_ptr<net::Duplex> StartUpgrade(const net::Request& request, std::string protocol,
-                                            net::Headers headers) override {
+  std::shared_ptr<Duplex> StartUpgrade(const Request& request, std::string protocol,
+                                       Headers headers) override {
     return responder_->StartUpgrade(request, std::move(protocol), std::move(headers));
   }
 
  private:
-  std::shared_ptr<net::Responder> responder_;
+  const std::shared_ptr<Responder> responder_;
+  const CompressionOptions options_;
 };
 
 // "gzip;q=0.0": the client does not want it.
@@ -59,7 +68,7 @@ bool AcceptsGzip(std::string_view accept_encoding) {
     const std::size_t semicolon = clause.find(';');
     const bool refused =
         semicolon != std::string_view::npos && IsRefused(clause.substr(semicolon + 1));
-    if (TrimSpace(clause.substr(0, semicolon)) == "gzip" && !refused) return true;
+    if (ToLower(TrimSpace(clause.substr(0, semicolon))) == "gzip" && !refused) return true;
     if (comma == std::string_view::npos) break;
     accept_encoding.remove_prefix(comma + 1);
   }
@@ -85,12 +94,13 @@ std::string Gzip(std::string_view bytes) {
   return out;
 }
 
-std::shared_ptr<net::Responder> CompressLargeAnswers(const net::Request& request,
-                                                     std::shared_ptr<net::Responder> responder) {
+std::shared_ptr<Responder> CompressLargeAnswers(const Request& request,
+                                                std::shared_ptr<Responder> responder,
+                                                CompressionOptions options) {
   if (request.method != "GET" || !AcceptsGzip(request.headers.Find("Accept-Encoding"))) {
     return responder;
   }
-  return std::make_shared<Compressor>(std::move(responder));
+  return std::make_shared<Compressor>(std::move(responder), std::move(options));
 }
 
-}  // namespace berth::local
+}  // namespace berth::net
