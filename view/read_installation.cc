@@ -1,5 +1,6 @@
 #include "view/read_installation.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,11 +20,19 @@ void NoteUnread(const std::string& object, const Error& error, Installation& out
                         "run the command with the rights of an administrator"});
 }
 
+// The end of the first certificate of a value of the Secret; nullopt: the value has none.
+std::optional<WallTime> EndOf(const Json& secret, const char* path) {
+  const auto pem = Base64Decode(TextAt(secret, path));
+  if (!pem) return std::nullopt;
+  const auto end = net::CertificateEnd(*pem);
+  if (!end) return std::nullopt;
+  return *end;
+}
+
 void TakeCertificate(const Json& secret, Installation& out) {
   out.secret = secret;
-  const auto pem = Base64Decode(TextAt(secret, "/data/tls.crt"));
-  if (!pem) return;
-  if (const auto end = net::CertificateEnd(*pem)) out.certificate_end = *end;
+  out.certificate_end = EndOf(secret, "/data/tls.crt");
+  out.authority_end = EndOf(secret, "/data/ca.crt");
 }
 
 // Asks the API server for each right that the controller needs.

@@ -94,6 +94,8 @@ ROWS = [
     ("a definition is missing", CRDS, DEFAULTS[CRDS][1:], "problem", "crd admissionchecks.kueue.x-k8s.io", "is missing"),
     ("a definition of an older Kueue", CRDS, [named(item["metadata"]["name"], spec={"versions": [
         {"name": "v1beta1", "served": True}]}) for item in DEFAULTS[CRDS]], "problem", "crd workloads.kueue.x-k8s.io", "v1beta2"),
+    ("a definition is not established", CRDS, [{**item, "status": {}} for item in DEFAULTS[CRDS]], "problem",
+     "crd workloads.kueue.x-k8s.io", "is not established"),
     ("no replica is ready", DEPLOYMENTS, [deployment(MANAGER, "kueue-system", ["controller"], ready=0)],
      "problem", f"deployment kueue-system/{MANAGER}", "0 of 1 replicas"),
     ("one of two replicas is ready", DEPLOYMENTS, [deployment(MANAGER, "kueue-system", ["controller"], wanted=2)],
@@ -108,6 +110,8 @@ ROWS = [
     ("a clock is ahead", LEASES, [lease(minutes=-5)], "warning", f"lease kueue-system/{LEASE}", "in the future"),
     ("the webhooks are missing", HOOKS + "mutatingwebhookconfigurations", [], "problem",
      "mutatingwebhookconfiguration kueue-mutating-webhook-configuration", "not suspended"),
+    ("the reviews are missing", HOOKS + "validatingwebhookconfigurations", [], "problem",
+     "validatingwebhookconfiguration kueue-validating-webhook-configuration", "objects that cannot work are accepted"),
     ("webhooks without a CA", HOOKS + "validatingwebhookconfigurations", [hooks("validating", "")], "problem",
      "validatingwebhookconfiguration kueue-validating-webhook-configuration", "caBundle"),
     ("webhooks with another CA", HOOKS + "validatingwebhookconfigurations", [hooks("validating", "b3RoZXI=")], "warning",
@@ -128,6 +132,14 @@ ROWS = [
      "warning", "resourceflavor plain", "no node has pool=plain"),
     ("more quota than nodes", KUEUE + "clusterqueues", [queue("team", "3"), queue("other", "2")],
      "warning", "resourceflavor plain", "a quota of 5 cpu, its nodes have 4"),
+]
+# (what is wrong, the days that the certificate and its CA last from now on, the grade, the text)
+CERTIFICATES = [
+    ("nothing", 30, 365, None, None),
+    ("the certificate has expired", 0, 365, "problem", "the certificate of the webhooks has expired"),
+    ("the certificate was not renewed", 3, 365, "warning", "the certificate of the webhooks expires in 2d"),
+    ("the CA has expired", 30, 0, "problem", "the CA of the webhooks has expired"),
+    ("the CA was not renewed", 30, 3, "warning", "the CA of the webhooks expires in 2d"),
 ]
 
 
@@ -176,6 +188,41 @@ class DoctorTest(unittest.TestCase):
                 one = next(one for one in found if one["object"] == thing)
                 self.assertIn(text, one["wrong"])
                 self.assertTrue(one["remedy"])
+
+    def certificate(self, days):
+        """The data of a Secret: a certificate that is valid for `days` from now on."""
+        key, made = (os.path.join(self.api.folder, name) for name in ("key", "certificate"))
+        for command in (("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=webhooks",
+                         "-keyout", key, "-out", made),
+                        ("x509", "-in", made, "-signkey", key, "-days", str(days), "-out", made)):
+            subprocess.run(["openssl", *command], check=True, capture_output=True, timeout=60)
+        with open(made, "rb") as file:
+            return base64.b64encode(file.read()).decode()
+
+    def test_certificates_that_end(self):
+        made = {days: self.certificate(days) for days in (0, 3, 30, 365)}
+        for what, days, authority_days, grade, text in CERTIFICATES:
+            with self.subTest(what):
+                authority = made[authority_days]
+                self.put(SECRETS, [named(SECRET, data={"tls.crt": made[days], "ca.crt": authority})])
+                for name in ("mutating", "validating"):
+                    self.put(HOOKS + name + "webhookconfigurations", [hooks(name, authority)])
+                found = self.findings(1 if grade == "problem" else 0)
+                self.assertEqual([(one["grade"], one["object"]) for one in found],
+                                 [(grade, f"secret kueue-system/{SECRET}")] if grade else [])
+                for one in found:
+                    self.assertTrue(one["wrong"].startswith(text), one)
+                    self.assertIn(f"rollout restart deployment {MANAGER}", one["remedy"])
+
+    def test_a_class_that_no_autoscaler_answers(self):
+        self.put(CRDS, [*DEFAULTS[CRDS], definition("provisioningrequests.autoscaling.x-k8s.io")])
+        self.put(KUEUE + "provisioningrequestconfigs", [
+            named("dws", spec={"provisioningClassName": "queued-provisioning.gke.io"}),
+            named("mistyped", spec={"provisioningClassName": "queued-provisoning.gke.io"})])
+        (one,) = self.findings(0)
+        self.assertEqual((one["grade"], one["object"]), ("warning", "provisioningrequestconfig mistyped"))
+        self.assertEqual(one["wrong"], 'no known autoscaler answers the class "queued-provisoning.gke.io"')
+        self.assertIn("queued-provisioning.gke.io", one["remedy"])
 
     def test_rights_that_the_controller_lacks(self):
         def answer(_, review):

@@ -125,8 +125,9 @@ class Page:
     def size(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
-    def theme(self, name):
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+    def theme(self, name, motion="no-preference"):
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name},
+                                                          {"name": "prefers-reduced-motion", "value": motion}])
 
     def run(self, script):
         """The value of an expression, promises awaited."""

@@ -15,6 +15,7 @@ from browser import PROGRAM, Browser
 
 AXE = os.path.join(ROOT, "build", "dashboard", "packages", "node_modules", "axe-core", "axe.min.js")
 SECONDS = 60
+LOOKS = (("dark", 360), ("light", 1280))  # both themes and both widths, each once
 
 
 @unittest.skipUnless(which(PROGRAM), f"{PROGRAM} is not installed")
@@ -79,9 +80,18 @@ class PageTest(BerthUpTest):
         self.assertEqual(elsewhere, [])
 
     def assert_accessible(self, page, what):
-        page.call("Page.setBypassCSP", enabled=True)
-        with open(AXE, encoding="utf-8") as script:
-            page.run(script.read() + "; 0")
+        if not page.run("'axe' in window"):  # once a document
+            page.call("Page.setBypassCSP", enabled=True)
+            with open(AXE, encoding="utf-8") as script:
+                page.run(script.read() + "; 0")
         found = page.run("axe.run({resultTypes: ['violations']}).then(r => r.violations.map(v => "
                          "v.id + ': ' + v.nodes.slice(0, 3).map(n => n.target + ' ' + n.failureSummary).join('; ')))")
         self.assertEqual(found, [], what)
+
+    def assert_accessible_in_each_look(self, page, what):
+        for theme, width in LOOKS:
+            page.size(width, 800)
+            page.theme(theme)
+            page.wait_for(f"innerWidth === {width}")
+            self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width, what)
+            self.assert_accessible(page, f"{what} {theme} {width}")

@@ -116,6 +116,8 @@ class Doctor {
   void CheckWebhooks(const char* plural);
   void CheckEndpoints();
   void CheckCertificate();
+  void CheckEnd(const std::string& what, const std::optional<WallTime>& end,
+                const std::string& remedy);
   void CheckActive(const char* plural, const char* kind);
   void CheckProvisioning();
   void CheckFlavors();
@@ -284,17 +286,23 @@ void Doctor::CheckEndpoints() {
 }
 
 void Doctor::CheckCertificate() {
-  if (!in_.certificate_end) return;
+  const std::string restart = InNamespace() + " rollout restart deployment " + kManager;
+  CheckEnd("the certificate of the webhooks", in_.certificate_end, restart);
+  // A restart keeps the CA of a certificate that is still valid.
+  CheckEnd("the CA of the webhooks", in_.authority_end,
+           "renew the CA in cert-manager; without cert-manager " + InNamespace() +
+               " delete secret " + kSecret + ", then " + restart);
+}
+
+void Doctor::CheckEnd(const std::string& what, const std::optional<WallTime>& end,
+                      const std::string& remedy) {
+  if (!end) return;
   const std::string object = "secret " + in_.namespace_name + "/" + kSecret;
-  const Duration left = *in_.certificate_end - in_.now;
-  const std::string remedy = InNamespace() + " rollout restart deployment " + kManager;
+  const Duration left = *end - in_.now;
   if (left <= Duration::zero()) {
-    Problem(object, "the certificate of the webhooks has expired " + HumanDuration(-left) + " ago",
-            remedy);
+    Problem(object, what + " has expired " + HumanDuration(-left) + " ago", remedy);
   } else if (left < kRenewSoon) {
-    Warning(object,
-            "the certificate of the webhooks expires in " + HumanDuration(left) +
-                ", and has not been renewed",
+    Warning(object, what + " expires in " + HumanDuration(left) + ", and has not been renewed",
             remedy);
   }
 }

@@ -54,6 +54,7 @@ struct Installation {
   std::optional<nlohmann::json> lease;      // the lease of the leader; nullopt: none
   std::optional<nlohmann::json> secret;     // the certificate of the webhooks; nullopt: none
   std::optional<WallTime> certificate_end;  // the certificate's notAfter
+  std::optional<WallTime> authority_end;    // the notAfter of the CA, the first of ca.crt
   std::vector<ControllerRight> refused;     // rights that the controller lacks
   std::vector<DoctorFinding> unread;
 };
