@@ -101,7 +101,9 @@ constexpr Form kForms[] = {
      "time time, hidden text[], nodesLeftOut whole, gangsLeftOut whole, topologies Levels[], nodes "
      "TopologyNode[], gangs Gang[]"},
     {"WhatIfChanges", "quota? text[], priority? text[], stop? text[]"},
-    {"WhatIfSide", "startSeconds whole|null, chance number, preemptions number, reason text|null"},
+    {"WhatIfSide",
+     "startSeconds whole|null, chance number, preemptions number, placeSeconds whole|null, reason "
+     "text|null"},
     {"WhatIfJob",
      "namespace text, workload text, kind text, name text, localQueue text, effect text, worseOff "
      "yes, runs yes, before WhatIfSide|null, after WhatIfSide, shiftSeconds whole"},

@@ -186,6 +186,7 @@ Forecast MakeForecast(const Cluster& cluster, const std::vector<ForecastJob>& jo
       known.preemptions.push_back(outcome.preemptions);
       if (deadlines[i] && EndsBy(*deadlines[i], draws.jobs()[place], outcome)) ++known.in_time;
       if (!outcome.started && known.why.empty()) known.why = outcome.why;
+      if (draw == 0) known.place = outcome.place;
     }
   }
   return forecast;

@@ -84,6 +84,9 @@ struct JobForecast {
   // The draws in which the job, which waits, ends by its deadline; 0: it has none.
   std::int32_t in_time = 0;
   std::string why;  // the reason in the first draw in which the job never starts
+  // When the place begins that its queue keeps for the job at the moment of the cluster, in the
+  // first draw; nullopt: none is kept.
+  std::optional<Duration> place;
 
   // The start that `share` of the draws do not exceed, by nearest rank; nullopt: never.
   std::optional<Duration> At(double share) const;

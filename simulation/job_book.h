@@ -45,7 +45,9 @@ struct JobOutcome {
   Duration lost{};                    // run time that preemptions and evictions destroyed
   std::int32_t preemptions = 0;
   std::int32_t evictions = 0;  // the cloud took a node of the job back (WorldEvent::Kind::kLost)
-  std::string why;             // a job that never finished: the scheduler's reason at the end
+  // When the place begins that its queue keeps for it as the world begins; nullopt: none is kept.
+  std::optional<Duration> place;
+  std::string why;  // a job that never finished: the scheduler's reason at the end
 };
 
 class JobBook {
@@ -79,6 +81,7 @@ class JobBook {
 
   const JobOutcome& outcome(std::size_t job) const { return outcomes_[job]; }
   std::string& why(std::size_t job) { return outcomes_[job].why; }
+  void NotePlace(std::size_t job, Duration from) { outcomes_[job].place = from; }
   Duration end() const { return end_; }  // when the last event was
   std::vector<JobOutcome> TakeOutcomes() { return std::move(outcomes_); }
 

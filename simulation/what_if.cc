@@ -12,7 +12,7 @@ namespace {
 constexpr double kTinyShare = 1e-9;  // a share of the draws that makes no difference
 
 JobSide SideOf(const JobForecast& forecast) {
-  JobSide side{.p50 = forecast.At(0.5), .why = forecast.why};
+  JobSide side{.p50 = forecast.At(0.5), .place = forecast.place, .why = forecast.why};
   const auto draws = static_cast<double>(forecast.starts.size());
   side.chance = static_cast<double>(forecast.Started()) / draws;
   side.preemptions =

@@ -30,10 +30,11 @@ enum class JobEffect : std::uint8_t {
 const char* ToString(JobEffect effect);  // "later", …
 
 struct JobSide {
-  std::optional<Duration> p50;  // the time of the start, from now; nullopt: never
-  double chance = 0;            // the chance of a start at all: a share of the draws
-  double preemptions = 0;       // mean of the draws
-  std::string why;              // why the job does not start in all draws; empty: it does
+  std::optional<Duration> p50;    // the time of the start, from now; nullopt: never
+  double chance = 0;              // the chance of a start at all: a share of the draws
+  double preemptions = 0;         // mean of the draws
+  std::optional<Duration> place;  // the place that its queue keeps now, from now; nullopt: none
+  std::string why;                // why the job does not start in all draws; empty: it does
 };
 
 struct JobChange {

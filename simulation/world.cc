@@ -325,6 +325,12 @@ void World::NoteReasons(const admission::CycleResult& result) {
   }
 }
 
+void World::NotePlaces() {
+  for (const admission::KeptPlace& place : scheduler_.kept_places().places()) {
+    book_.NotePlace(workloads_.NumberOf(place.workload), SinceStart(place.at));
+  }
+}
+
 World::Progress World::RunCycle() {
   const admission::CycleResult& result = scheduler_.RunCycle(now_);
   ++result_.cycles;
@@ -347,6 +353,7 @@ void World::RunCycles() {
     if (progress == Progress::kNone) break;
     scans = progress == Progress::kScans ? scans + 1 : 0;
   }
+  if (now_ == start_) NotePlaces();
   if (!wake_up_ && (scheduler_.HasWakeUps() || preemptions_ > most)) {
     wake_up_ = now_ + options_.driver.wake_up_batch;
   }

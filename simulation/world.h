@@ -129,6 +129,7 @@ class World {
   Progress RunCycle();
   Progress Perform(const admission::Decision& decision);
   void NoteReasons(const admission::CycleResult& result);
+  void NotePlaces();
   // Tries every waiting job once more, each as if it were new, and records the reasons. Returns
   // whether some job started.
   bool TryAgain();

@@ -183,8 +183,8 @@ WhatIfChanges = TypedDict("WhatIfChanges", { "priority": "NotRequired[list[str]]
 WhatIfJob = TypedDict("WhatIfJob", { "after": "WhatIfSide", "before": "WhatIfSide | None", "effect": "str",
     "kind": "str", "localQueue": "str", "name": "str", "namespace": "str", "runs": "bool", "shiftSeconds": "int",
     "workload": "str", "worseOff": "bool", })
-WhatIfSide = TypedDict("WhatIfSide", { "chance": "float", "preemptions": "float", "reason": "str | None",
-    "startSeconds": "int | None", })
+WhatIfSide = TypedDict("WhatIfSide", { "chance": "float", "placeSeconds": "int | None", "preemptions": "float",
+    "reason": "str | None", "startSeconds": "int | None", })
 WorkloadHistory = TypedDict("WorkloadHistory", { "attempts": "list[Turn]", "capacityRequests": "list[PastRequest]",
     "nodes": "list[PastNode]", })
 WorkloadObjects = TypedDict("WorkloadObjects", { "events": "list[ToldEvent]", "eventsLeftOut": "int",

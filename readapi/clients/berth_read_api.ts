@@ -675,6 +675,7 @@ export interface WhatIfJob {
 }
 export interface WhatIfSide {
   chance: number;
+  placeSeconds: number | null;
   preemptions: number;
   reason: string | null;
   startSeconds: number | null;

@@ -97,6 +97,16 @@ class WhatIfTest(unittest.TestCase):
         self.assertLess(first["shiftSeconds"], -300)
         self.assertEqual((first["namespace"], first["workload"], first["kind"]), ("default", "job-train-101", "Job"))
 
+    def test_a_queue_that_keeps_places(self):
+        queue = next(each for each in snapshots.objects() if each["kind"] == "ClusterQueue")
+        queue["metadata"]["annotations"] = {"berth.dev/reserve-after": "1m"}
+        queue["spec"]["resourceGroups"][0]["flavors"][0]["resources"][0]["nominalQuota"] = "16"
+        words = ["-f", self.write("places.json", queue)]
+        _, view = self.effects(*words, code=3)
+        sides = {job["name"]: (job["before"]["placeSeconds"], job["after"]["placeSeconds"]) for job in view["jobs"]}
+        self.assertEqual([name for name, (before, after) in sides.items() if before is None and after], ["big"], sides)
+        self.assertRegex(self.what_if(*words, code=3), r"default/big .*its place is kept: in \w+, none before")
+
     def test_less_quota_makes_jobs_impossible(self):
         effects, view = self.effects("--add-quota", f"{QUOTA}=4", code=3)
         self.assertEqual(effects["train-101"], "impossible")

@@ -107,6 +107,21 @@ api::Workload GangOfARack(const std::string& name) {
   return workload;
 }
 
+// Three of four CPUs are free after 500 seconds more; the queue keeps them for the wide job.
+TEST_F(ForecastTest, QueueKeepsAPlaceForTheOldestJob) {
+  AddQueue(cluster_, "a", 4).meta.annotations["berth.dev/reserve-after"] = "1h";
+  api::Workload running = RunningWorkload("runs", "a", 3, 500);
+  running.spec.maximum_execution_time_seconds = 1000;
+  Add(running, 1000, 1000);
+  Add(WaitingWorkload("wide", "a", 4, 7200), 100, 100);
+  Add(WaitingWorkload("narrow", "a", 1, 10), 100, 100);
+  const Forecast forecast = Make();
+  EXPECT_EQ(Of(forecast, "wide").place, seconds(500));
+  EXPECT_EQ(Of(forecast, "narrow").place, std::nullopt);
+  cluster_.cluster_queues[0].meta.annotations.clear();
+  EXPECT_EQ(Of(Make(), "wide").place, std::nullopt);
+}
+
 TEST_F(ForecastTest, AGangWaitsForARackThatIsFree) {
   AddQueue(cluster_, "a", 16);
   Add(RunningOn("first", "a1"), 100, 100);

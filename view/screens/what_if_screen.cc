@@ -35,6 +35,17 @@ std::string ShiftText(const JobChange& change) {
 
 std::int64_t Cases(double share) { return std::llround(100 * share); }
 
+std::string PlaceRemark(const JobChange& change) {
+  const auto text = [](const std::optional<Duration>& place) {
+    if (!place) return std::string("none");
+    const std::int64_t from = std::max<std::int64_t>(WholeSeconds(*place), 0);
+    return from == 0 ? "now" : "in " + HumanDuration(std::chrono::seconds(from));
+  };
+  const std::string before = text(change.before.place);
+  const std::string after = text(change.after.place);
+  return before == after ? "" : "its place is kept: " + after + ", " + before + " before";
+}
+
 std::string RemarkOf(const JobChange& change) {
   const JobSide& after = change.after;
   std::string text;
@@ -46,6 +57,9 @@ std::string RemarkOf(const JobChange& change) {
     text +=
         (text.empty() ? "" : "; ") + fmt::format("starts in {} of 100 cases, {} before",
                                                  Cases(after.chance), Cases(change.before.chance));
+  }
+  if (const std::string place = PlaceRemark(change); !place.empty()) {
+    text += (text.empty() ? "" : "; ") + place;
   }
   if (after.why.empty() || after.chance >= change.before.chance) {
     if (change.effect != JobEffect::kNew || after.why.empty()) return text;
@@ -98,6 +112,8 @@ Json SideJson(const JobSide& side) {
            side.p50 ? Json(std::max<std::int64_t>(WholeSeconds(*side.p50), 0)) : Json()},
           {"chance", side.chance},
           {"preemptions", side.preemptions},
+          {"placeSeconds",
+           side.place ? Json(std::max<std::int64_t>(WholeSeconds(*side.place), 0)) : Json()},
           {"reason", side.why.empty() ? Json() : Json(side.why)}};
 }
 
