@@ -1,7 +1,7 @@
 // One ClusterQueue: who is next and why, its quota, its past, and what another quota would do.
 import { useMemo, useState } from "preact/hooks";
 import type { Queue, WhatIf, Workload } from "./api";
-import { ActionButton } from "./actions";
+import { ActionButton, Outcome, useAct } from "./actions";
 import { placesOf } from "./behind";
 import { amount, count, plural } from "./format";
 import { QueueHistory, ShareHistory } from "./history";
@@ -110,6 +110,7 @@ export function QueueView({ name }: { name: string }) {
 // What the queue is, how full it is, and what starts next in it.
 function Head({ queue, next }: { queue: Queue; next: Workload | null }) {
   const { name } = queue;
+  const own = useAct();
   const level = queue.inactive ? "bad" : queue.stopPolicy !== "None" ? "warn" : "good";
   return (
     <>
@@ -134,16 +135,19 @@ function Head({ queue, next }: { queue: Queue; next: Workload | null }) {
       <div class="actions">
         {queue.stopPolicy === "None" ? (
           <>
-            <ActionButton action={{ action: "stop", clusterQueue: name }} ask="Nothing new starts in this queue. What runs goes on.">
+            <ActionButton by={own} action={{ action: "stop", clusterQueue: name }} ask="Nothing new starts in this queue. What runs goes on.">
               Stop
             </ActionButton>
-            <ActionButton action={{ action: "stop", clusterQueue: name, drain: true }} ask="Nothing new starts in this queue, and what runs is stopped.">
+            <ActionButton by={own} action={{ action: "stop", clusterQueue: name, drain: true }} ask="Nothing new starts in this queue, and what runs is stopped.">
               Stop and drain
             </ActionButton>
           </>
         ) : (
-          <ActionButton action={{ action: "resume", clusterQueue: name }}>Resume</ActionButton>
+          <ActionButton by={own} action={{ action: "resume", clusterQueue: name }}>
+            Resume
+          </ActionButton>
         )}
+        <Outcome {...own} />
       </div>
     </>
   );

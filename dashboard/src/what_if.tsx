@@ -1,6 +1,8 @@
 // Quota of a queue by sliders: who would gain and lose, and the object to apply. Nothing is written.
+import type { RefObject } from "preact";
 import { useState } from "preact/hooks";
 import { whatIf, type Problem, type Queue, type Quota, type WhatIf, type WhatIfJob, type WhatIfSide } from "./api";
+import { useNextFocus } from "./focus";
 import { amount, count, duration, isInfinite, plural } from "./format";
 import { secret } from "./live";
 import { Command, Notice, Panel, Table } from "./parts";
@@ -17,6 +19,7 @@ export function QuotaChanges({ queue, onAnswer }: { queue: Queue; onAnswer: (ans
   const [isBusy, setBusy] = useState(false);
   const [answer, setHeld] = useState<WhatIf | null>(null);
   const [problem, setProblem] = useState("");
+  const { next, leave } = useNextFocus<HTMLParagraphElement>(answer);
   if (quotas.length === 0) return null;
   const setAnswer = (made: WhatIf | null) => {
     setHeld(made);
@@ -28,6 +31,8 @@ export function QuotaChanges({ queue, onAnswer }: { queue: Queue; onAnswer: (ans
     setWanted({ ...wanted, [keyOf(quota)]: value });
   };
   const ask = () => {
+    if (isBusy) return;
+    leave();
     setBusy(true);
     setProblem("");
     const quota = changed.map((each) => `${queue.name}/${keyOf(each)}=${quotaText(wanted[keyOf(each)] ?? each.nominal, each.unit)}`);
@@ -53,11 +58,11 @@ export function QuotaChanges({ queue, onAnswer }: { queue: Queue; onAnswer: (ans
           </label>
         );
       })}
-      <button type="button" class="primary" disabled={isBusy || changed.length === 0} onClick={ask}>
+      <button type="button" class="primary" disabled={changed.length === 0} aria-disabled={isBusy} onClick={ask}>
         {isBusy ? "Forecasting…" : "Who would gain and lose?"}
       </button>
       {problem && <Notice kind="problem">{problem}</Notice>}
-      {answer && <Effects answer={answer} />}
+      {answer && <Effects answer={answer} head={next} />}
     </Panel>
   );
 }
@@ -77,11 +82,11 @@ function side(value: WhatIfSide | null): string {
   return value.startSeconds === null ? "never" : value.startSeconds === 0 ? "now" : `in ${duration(value.startSeconds * 1000)}`;
 }
 
-function Effects({ answer }: { answer: WhatIf }) {
+function Effects({ answer, head }: { answer: WhatIf; head: RefObject<HTMLParagraphElement | null> }) {
   const better = answer.jobs.length - answer.worseOff;
   return (
     <>
-      <p class="headline" role="status">
+      <p ref={head} class="headline" role="status" tabIndex={-1}>
         {answer.jobs.length === 0 ? "No job would start at another time." : `${plural(better, "job")} would gain, ${count(answer.worseOff)} would lose.`}
       </p>
       {answer.jobs.length > 0 && (

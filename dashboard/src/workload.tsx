@@ -1,7 +1,7 @@
 // One workload: why it waits, the steps behind and ahead, when it starts, and commands to copy.
 import { cost as readCost, workload as read, type ForecastHits, type Reason, type Step, type StoryPod, type Workload, type WorkloadStory } from "./api";
 import { amount, count, plural } from "./format";
-import { ActionButton, PriorityAction } from "./actions";
+import { ActionButton, Outcome, PriorityAction, useAct } from "./actions";
 import { WorkloadHistory } from "./history";
 import { Icon, type IconName } from "./icons";
 import { useAnswer } from "./live";
@@ -275,18 +275,22 @@ function Cost({ workload }: { workload: Workload }) {
 }
 
 function Actions({ workload }: { workload: Workload }) {
+  const own = useAct();
   const isOver = workload.state === "succeeded" || workload.state === "failed";
   if (isOver) return null;
   const isOff = workload.state === "deactivated";
   return (
     <div class="actions">
       {isOff ? (
-        <ActionButton action={{ action: "activate", workload: workload.id }}>Queue it again</ActionButton>
+        <ActionButton by={own} action={{ action: "activate", workload: workload.id }}>
+          Queue it again
+        </ActionButton>
       ) : (
-        <ActionButton action={{ action: "deactivate", workload: workload.id }} ask="Its pods are stopped, and it leaves the queue.">
+        <ActionButton by={own} action={{ action: "deactivate", workload: workload.id }} ask="Its pods are stopped, and it leaves the queue.">
           Deactivate
         </ActionButton>
       )}
+      <Outcome {...own} />
       {workload.waitingSince !== null && <PriorityAction workload={workload.id} now={workload.priority} />}
     </div>
   );

@@ -160,11 +160,11 @@ class Page:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, **more)
 
     def choose(self, words, most=80):
-        """Presses the link or button that has these words, by the keyboard alone."""
+        """Presses the link or button that has these words, by the keyboard alone, from where the focus is."""
         for _ in range(most):
-            self.press("Tab", windowsVirtualKeyCode=9)
             if self.run("document.activeElement.innerText.trim()") == words:
                 return self.press("Enter", windowsVirtualKeyCode=13, text="\r")
+            self.press("Tab", windowsVirtualKeyCode=9)
         raise AssertionError(f"the keyboard reaches nothing that says {words!r}\n{self.text()}")
 
     def type(self, text):

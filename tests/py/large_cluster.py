@@ -9,6 +9,9 @@ CREATED = "2026-11-20T07:00:00Z"
 GPU = "nvidia.com/gpu"
 COHORTS = 40
 GANGS = 50
+# Each view of the page, and a text that stands there when the view has its data.
+VIEWS = {"/": "100,000", "/workloads": "team-0/job-0", "/workloads/team-0/job-0": "Its turns", "/queues/queue-7": "Waiting, next first",
+         "/capacity": f"8 {GPU} of flavor-11", "/topology": "team-0/gang-49", "/reports?by=clusterqueue": "queue-999"}
 
 
 def workload(number):

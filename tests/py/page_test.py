@@ -84,7 +84,7 @@ class PageTest(BerthUpTest):
             page.call("Page.setBypassCSP", enabled=True)
             with open(AXE, encoding="utf-8") as script:
                 page.run(script.read() + "; 0")
-        found = page.run("axe.run({resultTypes: ['violations']}).then(r => r.violations.map(v => "
+        found = page.run("axe.run({resultTypes: ['violations'], rules: {'target-size': {enabled: true}}}).then(r => r.violations.map(v => "
                          "v.id + ': ' + v.nodes.slice(0, 3).map(n => n.target + ' ' + n.failureSummary).join('; ')))")
         self.assertEqual(found, [], what)
 

@@ -22,11 +22,10 @@ from berth_up import BerthUp  # noqa: E402 (the folder is known only now)
 from waiting import wait_until  # noqa: E402
 from browser import Browser  # noqa: E402
 from fake_read_api import FakeReadApi  # noqa: E402
+from large_cluster import VIEWS  # noqa: E402
 
 PAINT = "(performance.getEntriesByName('first-contentful-paint')[0] || {}).startTime || 0"
 SMALL = {"/": "Why workloads wait", "/workloads": "No workload is of this kind", "/capacity": "No request for capacity", "/reports": "Of the last"}
-LARGE = {"/": "queue-999", "/workloads": "team-0/job-0", "/workloads/team-0/job-0": "Its turns", "/queues/queue-7": "Waiting, next first", "/capacity": "By shape",
-         "/topology": "team-0/gang-49", "/reports": "queue-999"}
 
 
 def files_of(root):
@@ -73,7 +72,7 @@ def main():
         fake = FakeReadApi(files_of(root))
         with Browser(cluster.folder) as browser:
             report("berth up, an empty cluster, HTTPS", browser, root, SMALL, rounds, {"Authorization": f"Bearer {token}"})
-            report("100,000 workloads, 1,000 queues, 2,000 nodes, HTTP", browser, fake.root, LARGE, rounds, {})
+            report("100,000 workloads, 1,000 queues, 2,000 nodes, HTTP", browser, fake.root, VIEWS, rounds, {})
         fake.close()
     finally:
         cluster.close()

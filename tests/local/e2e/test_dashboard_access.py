@@ -1,5 +1,6 @@
-"""Goal: everybody can use the page: a story by keys alone, with a focus that is seen at every stop; no finding of axe at
-sign-in and while answers are on their way; nothing that moves for readers who ask for that.
+"""Goal: everybody can use the page: a story by keys alone, with a focus that is seen at every stop and stays at the place
+where something is done; no finding of axe at sign-in and while answers are on their way; nothing that moves for readers
+who ask for that.
 
 Method: Chromium on a real `berth up`; keys of the keyboard, no script that presses anything; requests that Chromium holds back."""
 
@@ -7,15 +8,18 @@ import json
 
 from page_test import PageTest
 from test_dashboard import JOB, QUEUES
+from waiting import wait_until
 
 MOST_STOPS = 120  # Tab goes once around a view in fewer
 FORM = "document.querySelector('input[type=password]')"
+FOCUS = "[document.activeElement.tagName, document.activeElement.innerText.trim()]"
+DESCRIPTION = "document.getElementById(document.activeElement.getAttribute('aria-describedby')).innerText"
 HITS = "[...document.querySelectorAll('[role=option]')].map(each => each.innerText.replaceAll(/\\s+/g, ' '))"
 # Why the element with the focus is not seen; empty: it is seen, or the focus is in no element.
 UNSEEN = """(each => {
   if (!each || each === document.body) return '';
   const name = each.outerHTML.slice(0, 120);
-  const style = getComputedStyle(each);
+  const style = getComputedStyle(each.closest('.cell') ?? each);
   if (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) < 2) return 'no outline: ' + name;
   const box = each.getClientRects()[0];
   if (!box) return 'no box: ' + name;
@@ -49,7 +53,19 @@ class DashboardAccessTest(PageTest):
 
     def choose(self, page, words):
         self.tab_to(page, f"document.activeElement.innerText?.trim() === {json.dumps(words)}")
-        page.press("Enter", windowsVirtualKeyCode=13, text="\r")
+        self.press_enter(page)
+
+    def press_enter(self, page, **more):
+        page.press("Enter", windowsVirtualKeyCode=13, text="\r", **more)
+
+    def wait_for_focus(self, page, words):
+        """Something is done by a key: the focus goes to the element that has these words, where it is seen."""
+        page.wait_for(f"document.activeElement !== document.body && document.activeElement.innerText.trim() === {json.dumps(words)}")
+        self.assertEqual(page.run(UNSEEN), "", words)
+
+    def wait_for_told(self, page, words):
+        self.wait_for_focus(page, words)
+        self.assertEqual(page.run("document.activeElement.getAttribute('role')"), "status")
 
     def sign_in_by_keys(self, page, token):
         page.wait_for(FORM)
@@ -84,22 +100,62 @@ class DashboardAccessTest(PageTest):
         page.press("End", windowsVirtualKeyCode=35)
         page.wait_for_text("8 (now 4)")
         self.choose(page, "Who would gain and lose?")
-        page.wait_for_text("1 job would gain, 0 would lose")
-        # The queue is stopped and resumed.
-        self.choose(page, "Stop")
-        page.wait_for_text("What runs goes on.")
-        self.choose(page, "Yes: Stop")
-        page.wait_for_text("stopped: Hold")
-        self.assertEqual(self.stop_policy(), "Hold")
-        self.choose(page, "Resume")
-        page.wait_for("!document.body.innerText.includes('stopped: Hold')")
-        self.assertEqual(self.stop_policy(), "None")
+        self.wait_for_told(page, "1 job would gain, 0 would lose.")
+        self.stop_and_resume(page)
         self.choose(page, "Sign out")
         page.wait_for(FORM)
         self.assert_quiet(page)
 
+    def stop_and_resume(self, page):
+        self.choose(page, "Stop")
+        self.wait_for_focus(page, "Yes: Stop")
+        self.assertEqual(page.run(DESCRIPTION), "Nothing new starts in this queue. What runs goes on.")
+        self.press_enter(page, autoRepeat=True)  # Enter is held down longer than the question takes
+        self.assertEqual(page.run(f"{FOCUS}.concat(document.activeElement.ariaDisabled)"), ["BUTTON", "Yes: Stop", "false"])
+        self.choose(page, "No")
+        self.wait_for_focus(page, "Stop")
+        self.assertEqual(self.stop_policy(), "None")
+        self.press_enter(page)
+        self.wait_for_focus(page, "Yes: Stop")
+        self.press_enter(page)
+        self.wait_for_told(page, "ClusterQueue team-a-queue: stopped; running workloads continue")
+        page.wait_for_text("stopped: Hold")
+        self.assertEqual(self.stop_policy(), "Hold")
+        self.choose(page, "Resume")
+        self.wait_for_told(page, "ClusterQueue team-a-queue: resumed")
+        page.wait_for("!document.body.innerText.includes('stopped: Hold')")
+        self.assertEqual(self.stop_policy(), "None")
+
     def stop_policy(self):
         return self.cluster.get("clusterqueue", "team-a-queue")["spec"]["stopPolicy"]
+
+    def test_the_place_is_kept_after_writes_to_a_workload(self):
+        name = wait_until(lambda: [each["metadata"]["name"] for each in self.cluster.items("workloads", "-n", "team-a")
+                                   if each["metadata"]["name"].startswith("job-large-")], "the Workload of the large job")[0]
+        page = self.open_with(self.admin, f"/workloads/team-a/{name}")
+        page.wait_for_text("It would start if")
+        page.wait_for("document.querySelector('.action input')")
+        self.tab_to(page, "document.activeElement.type === 'number'")
+        page.run("document.activeElement.select()")
+        page.type("7")
+        self.press_enter(page)
+        page.wait_for_text(f"Workload team-a/{name}: priority 7")
+        self.assertEqual(page.run("document.activeElement.value"), "7")  # a field keeps the focus
+        page.run("document.activeElement.select()")
+        page.type("8")
+        self.choose(page, "Set")
+        self.wait_for_told(page, f"Workload team-a/{name}: priority 8")
+        self.choose(page, "Deactivate")
+        self.wait_for_focus(page, "Yes: Deactivate")
+        self.press_enter(page)
+        self.wait_for_told(page, f"Workload team-a/{name}: deactivated")
+        page.wait_for_text("Queue it again")
+        self.assertEqual(page.run(f"{FOCUS}[0]"), "SPAN")  # the message stays where the button was replaced
+        self.choose(page, "Queue it again")
+        self.wait_for_told(page, f"Workload team-a/{name}: queued again")
+        page.wait_for_text("It would start if")
+        self.assert_accessible_in_each_look(page, "a workload after writes")
+        self.assert_quiet(page)
 
     # States --------------------------------------------------------------------------------------
     def test_sign_in_and_answers_on_their_way(self):
