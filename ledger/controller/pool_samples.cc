@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "api/condition.h"
-#include "api/node_pool.h"
 #include "api/pod_phase.h"
+#include "api/pool_of_node.h"
 
 namespace berth::ledger {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/architecture.h"
 #include "local/cloud/step_context.h"
 
 namespace berth::local::cloud {
@@ -45,7 +46,7 @@ Json MakeMachineNode(const MachineSize& size) {
            {{"name", kMachineNode},
             {"labels",
              {{"kubernetes.io/hostname", kMachineNode},
-              {"kubernetes.io/arch", "amd64"},
+              {"kubernetes.io/arch", kArchitecture},
               {"kubernetes.io/os", "linux"}}}}},
           {"spec", Json::object()},
           {"status", {{"capacity", amounts}, {"allocatable", amounts}}}};

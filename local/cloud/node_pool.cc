@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/architecture.h"
 #include "base/rfc3339.h"
 #include "base/seconds.h"
 #include "base/strings.h"
@@ -62,7 +63,7 @@ Json Labels(const NodePool& pool, const std::string& name, const std::string& zo
             const NodeOrigin& origin) {
   Json labels = {{"kubernetes.io/hostname", name},
                  {"kubernetes.io/os", "linux"},
-                 {"kubernetes.io/arch", "amd64"},
+                 {"kubernetes.io/arch", kArchitecture},
                  {"node.kubernetes.io/instance-type", pool.machine_type},
                  {kZoneLabel, zone},
                  {"topology.kubernetes.io/region", RegionOf(zone)},
@@ -236,7 +237,7 @@ Json MakeNode(const NodePool& pool, const std::string& name, const std::string& 
       {"addresses", Json::array({{{"type", "InternalIP"}, {"address", "127.0.0.1"}},
                                  {{"type", "Hostname"}, {"address", name}}})},
       {"nodeInfo",
-       {{"architecture", "amd64"},
+       {{"architecture", kArchitecture},
         {"operatingSystem", "linux"},
         {"osImage", "emulated " + pool.machine_type},
         {"containerRuntimeVersion", "berth://processes"},

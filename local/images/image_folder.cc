@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/architecture.h"
 #include "base/sha256.h"
 #include "base/strings.h"
 #include "local/images/image_errors.h"
@@ -28,15 +28,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostUserFileBytes = 1024 * 1024;
 constexpr int kMostIndexes = 4;  // in each other
 constexpr char kUsualPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-// The platform in the words of image-spec.
-std::string Architecture() {
-  utsname machine{};
-  uname(&machine);
-  const std::string name = machine.machine;
-  if (name == "x86_64") return "amd64";
-  return name == "aarch64" ? "arm64" : name;
-}
 
 // A file of the folder in memory.
 class MappedFile {
@@ -117,7 +108,7 @@ struct Layout {
 Result<Layout> ReadLayout(const std::string& folder) {
   BERTH_TRY(std::string text, ReadDocument(folder + "/index.json"));
   for (int depth = 0; depth < kMostIndexes; ++depth) {
-    BERTH_TRY(const ManifestReference reference, ReadIndex(text, Architecture()));
+    BERTH_TRY(const ManifestReference reference, ReadIndex(text, kArchitecture));
     BERTH_TRY(text, ReadBlob(folder, reference.blob));
     if (reference.is_index) continue;
     Layout layout;

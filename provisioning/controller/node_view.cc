@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "api/labels.h"
-#include "api/node_pool.h"
 #include "api/pod_phase.h"
+#include "api/pool_of_node.h"
 #include "api/provisioning_labels.h"
 #include "api/reasons.h"
 #include "provisioning/late_pods.h"

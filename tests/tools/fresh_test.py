@@ -1,5 +1,5 @@
-"""Goal: tools/soak --fresh finds the mirror of apt, and a step that fails or does not end is an error with its output. The
-systems themselves are made by the command alone, which needs root and a mirror.
+"""Goal: tools/soak --fresh finds the mirror of apt and the files for this machine, and a step that fails or does not end is an
+error with its output. The systems themselves are made by the command alone, which needs root and a mirror.
 
 Method: what apt prints of sources in both of its formats; short programs of the shell."""
 
@@ -29,6 +29,16 @@ class MirrorTest(unittest.TestCase):
                     self.assertRaisesRegex(fresh_systems.FreshError, "name one in BERTH_DEBIAN_MIRROR", fresh_systems.mirror_of, targets)
                 else:
                     self.assertEqual(fresh_systems.mirror_of(targets), mirror)
+
+
+class ReleaseTest(unittest.TestCase):
+    def test_files_for_this_machine(self):
+        tarballs = [f"release/berth-0.1.0-linux-{architecture}.tar.gz" for architecture in ("amd64", "arm64")]
+        self.assertEqual(fresh_systems.file_for("arm64", tarballs), tarballs[1])
+        self.assertEqual(fresh_systems.file_for("amd64", ["release/berth_0.1.0_arm64.deb", "release/berth_0.1.0_amd64.deb"]),
+                         "release/berth_0.1.0_amd64.deb")
+        with self.assertRaisesRegex(fresh_systems.FreshError, "0 files for arm64 among .*amd64.tar.gz"):
+            fresh_systems.file_for("arm64", tarballs[:1])
 
 
 class StepTest(unittest.TestCase):

@@ -11,7 +11,7 @@ if(BERTH_CCACHE)
       CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${BERTH_CCACHE})
 endif()
 find_program(BERTH_MOLD mold)
-if(BERTH_MOLD)
+if(BERTH_MOLD AND NOT CMAKE_CROSSCOMPILING)  # Debian's cross compiler looks for a mold with the name of its processor
   add_link_options(-fuse-ld=mold)
 endif()
 
@@ -20,6 +20,11 @@ target_include_directories(berth_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_link_libraries(berth_options INTERFACE Threads::Threads)
 # GCC collects garbage from this heap size (KiB) on: a quarter of the time of a large unit at the default of 128 MiB.
 target_compile_options(berth_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=600000>)
+# The same decisions as on x86-64: there char has a sign, and a product is rounded before it is added to something. The note about
+# GCC 10.1 (psabi) is for objects of earlier compilers.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  target_compile_options(berth_options INTERFACE -fsigned-char -ffp-contract=off -Wno-psabi)
+endif()
 if(BERTH_SANITIZE)
   target_compile_options(berth_options INTERFACE -fsanitize=${BERTH_SANITIZE}
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -1,33 +1,42 @@
 """Whether the tarball and the Debian package of a release start on fresh systems, and how fast. For tools/soak --fresh.
 
 Each system is a folder that mmdebstrap fills from the mirror of this machine's apt. The programs run in the folder as root
-(chroot), in namespaces of their own for processes and mounts, so that nothing of them is left."""
+(chroot), in namespaces of their own for processes and mounts, so that nothing of them is left.
+
+The tarball for another processor starts by an emulator, which finds the C library of Debian 12 for that processor and nothing else.
+The emulator knows no namespaces and no filters of system calls: its jobs run without addresses of their own."""
 
 import glob
 import os
 import pathlib
+import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import time
 
+import program_files
+
 SYSTEMS = {"Debian 12": "bookworm", "Debian 13": "trixie"}
 MIRROR = "BERTH_DEBIAN_MIRROR"
+TARBALLS = "*-linux-*.tar.gz"
 FORMAT = "$(CREATED_BY) $(COMPONENT) $(REPO_URI)"
-# Ends when the sample job of `berth up --samples` that fits the quota has ended. $1 is the program.
+# Ends when the sample job of `berth up --samples` that fits the quota has ended. The arguments are the words that start the program.
 FIRST_JOB = """
 mount -t proc proc /proc
-"$1" version
-export KUBECONFIG=/tmp/kubeconfig
-"$1" up --samples --data-dir /tmp/state --kubeconfig $KUBECONFIG --listen 127.0.0.1:0 >/tmp/log 2>&1 &
-until "$1" list -o json 2>/dev/null | grep -q '"state": "succeeded"'; do
-  kill -0 $! || { cat /tmp/log; exit 1; }
+"$@" version
+export HOME=$(mktemp -d)
+export KUBECONFIG=$HOME/kubeconfig
+"$@" up --samples --data-dir $HOME/state --kubeconfig $KUBECONFIG --listen 127.0.0.1:0 >$HOME/log 2>&1 &
+until "$@" list -o json 2>/dev/null | grep -q '"state": "succeeded"'; do
+  kill -0 $! || { cat $HOME/log; exit 1; }
   sleep 0.1
 done
 kill $!
 wait $!
-rm -rf /tmp/state $KUBECONFIG
+rm -rf $HOME
 """
 SECONDS_TO_MAKE, SECONDS_TO_INSTALL, SECONDS_FOR_JOB = 900, 300, 120
 
@@ -56,15 +65,17 @@ def mirror_of(targets):
     return found[0]
 
 
-def make_system(suite, folder, mirror):
+def make_system(suite, folder):
+    mirror = os.environ.get(MIRROR) or mirror_of(run("apt-get", "indextargets", "--format", FORMAT, seconds=60))
     run("mmdebstrap", "--variant=minbase", suite, folder, f"deb {mirror} {suite} main", seconds=SECONDS_TO_MAKE)
     shutil.copyfile("/etc/resolv.conf", os.path.join(folder, "etc/resolv.conf"))
 
 
-def play_first_job(folder, program):
-    """What the program says of its version."""
-    return run("unshare", "--mount", "--pid", "--fork", "--kill-child", "--root=" + folder, "sh", "-ec", FIRST_JOB, "sh", program,
-               seconds=SECONDS_FOR_JOB, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp"})
+def play_first_job(folder, *words):
+    """What the program says of its version. `words` start it in the folder as root."""
+    said = run("unshare", "--mount", "--pid", "--fork", "--kill-child", "--root=" + folder, "sh", "-ec", FIRST_JOB, "sh", *words,
+               seconds=SECONDS_FOR_JOB, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+    return " ".join(said.partition("\n")[0].split())
 
 
 def unpack(tarball, folder):
@@ -88,20 +99,51 @@ def timed(function, *arguments):
     return function(*arguments), time.monotonic() - started
 
 
-def play_system(name, release, mirror):
+def file_for(architecture, files):
+    """The one of the tarballs or of the packages of a release whose name has the architecture."""
+    found = [file for file in files if re.search(rf"[-_]{architecture}\.", os.path.basename(file))]
+    if len(found) != 1:
+        raise FreshError(f"{len(found)} files for {architecture} among {sorted(files)}, 1 expected: make the release again")
+    return found[0]
+
+
+def play_system(name, release):
     """Prints a line for each step."""
     with tempfile.TemporaryDirectory(prefix="berth-fresh-") as scratch:
         folder = os.path.join(scratch, "system")
-        _, seconds = timed(make_system, SYSTEMS[name], folder, mirror)
+        _, seconds = timed(make_system, SYSTEMS[name], folder)
         with open(os.path.join(folder, "etc/debian_version"), encoding="ascii") as file:
             print(f"soak: {name}: version {file.read().strip()}, made in {seconds:.0f} s", flush=True)
-        for kind, pattern, put in (("tarball", "*-linux-*.tar.gz", unpack), ("package", "*.deb", install)):
-            file, = glob.glob(os.path.join(release, pattern))
+        for kind, pattern, put in (("tarball", TARBALLS, unpack), ("package", "*.deb", install)):
+            file = file_for(program_files.architecture(sys.executable), glob.glob(os.path.join(release, pattern)))
             program, seconds = timed(put, file, folder)
-            said, until_end = timed(play_first_job, folder, program)
-            version = " ".join(said.partition("\n")[0].split())
+            version, until_end = timed(play_first_job, folder, program)
             print(f"soak: {name}: {kind} ready in {seconds:.1f} s; {version}: the first job has ended {until_end:.1f} s after the start",
                   flush=True)
+
+
+def copy_package(system, package, folder):
+    """Copies the files of an unpacked Debian package."""
+    listed = run("dpkg-query", program_files.packages_database(system), "--listfiles", package, seconds=60)
+    for path in listed.splitlines():
+        source, copy = program_files.inside(system, path), program_files.inside(folder, path)
+        if os.path.isdir(source) and not os.path.islink(source):
+            os.makedirs(copy, exist_ok=True)
+        else:
+            shutil.copy(source, copy, follow_symlinks=False)
+
+
+def play_emulated(tarball):
+    """Prints a line, where the tarball is for another processor."""
+    with tempfile.TemporaryDirectory(prefix="berth-fresh-") as scratch:
+        program = scratch + unpack(tarball, scratch)
+        if not program_files.is_foreign(program):
+            return
+        folder = os.path.join(scratch, "system")
+        copy_package(program_files.system_of(program), "libc6", folder)
+        words = program_files.command(program, system=folder)
+        version, until_end = timed(play_first_job, "/", *words)
+        print(f"soak: {os.path.basename(tarball)} by {words[0]}; {version}: the first job has ended {until_end:.1f} s after the start", flush=True)
 
 
 def play(root, release):
@@ -112,12 +154,13 @@ def play(root, release):
     subprocess.run(["bash", "-c", 'source tools/lib/packages.sh && berth_need_packages "${berth_fresh_packages[@]}"'], cwd=root, check=True)
     if not os.path.exists(os.path.join(release, "SHA256SUMS")):
         subprocess.run([os.path.join(root, "tools/release"), "--output", release], check=True, stdout=subprocess.DEVNULL)
+    steps = [(name, play_system, (name, release)) for name in SYSTEMS]
+    steps += [(os.path.basename(tarball), play_emulated, (tarball,)) for tarball in sorted(glob.glob(os.path.join(release, TARBALLS)))]
     passed = True
-    for name in SYSTEMS:
+    for name, step, arguments in steps:
         try:
-            targets = "" if MIRROR in os.environ else run("apt-get", "indextargets", "--format", FORMAT, seconds=60)
-            play_system(name, release, os.environ.get(MIRROR) or mirror_of(targets))
-        except FreshError as error:
+            step(*arguments)
+        except (FreshError, program_files.PackingError) as error:
             print(f"soak: {name}: FAILED: {error}", flush=True)
             passed = False
     return passed

@@ -4,7 +4,6 @@ import os
 import re
 
 import archives
-import program_files
 
 LINE = "=" * 100
 COMMON = re.compile(r"/usr/share/common-licenses/([A-Za-z]+(?:-[0-9.]*[0-9])?)")
@@ -17,12 +16,13 @@ def section(title, text):
     return f"{LINE}\n{title}\n{LINE}\n{text.strip()}\n"
 
 
-def text_of(packages, others=()):
-    """`packages`: of Debian. `others`: (title, text) of what does not come from Debian."""
+def text_of(copyrights, others=()):
+    """`copyrights`: (Debian package, its copyright file). `others`: (title, text) of what does not come from Debian."""
     titles = {}  # text -> titles
-    for package in packages:
-        text = archives.read(program_files.copyright_of(package)).decode("utf-8", errors="replace")
-        titles.setdefault(text, []).append(package)
+    for package, path in copyrights:
+        names = titles.setdefault(archives.read(path).decode("utf-8", errors="replace"), [])
+        if package not in names:
+            names.append(package)
     sections = [section("Debian package " + ", ".join(names), text) for text, names in titles.items()]
     sections += [section(title, text) for title, text in others]
     # The copyright files of Debian name the texts of common licences by their place in Debian.

@@ -11,7 +11,7 @@ PLUGINS = ("kubectl-berth", "kubectl-kueue")
 
 
 def help_of(program, *command):
-    return program_files.run(program, *command, "--help", env={"PATH": "/usr/bin", "COLUMNS": "1000"})
+    return program_files.execute(program, *command, "--help", env={"PATH": "/usr/bin", "COLUMNS": "1000"})
 
 
 def commands(program):
@@ -69,4 +69,4 @@ def man_pages(program, version):
 
 def completions(program):
     """Shell -> script."""
-    return {shell: program_files.run(program, "completion", shell) for shell in SHELLS}
+    return {shell: program_files.execute(program, "completion", shell) for shell in SHELLS}

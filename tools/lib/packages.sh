@@ -1,12 +1,17 @@
 # packages.sh — the Debian packages that Berth needs, and a function that installs missing ones. Sourced.
 
+# The libraries of the program.
+berth_program_libraries=(
+  libboost-dev libssl-dev nlohmann-json3-dev libsimdjson-dev libsqlite3-dev libspdlog-dev
+  libfmt-dev libyaml-dev libcli11-dev prometheus-cpp-dev libre2-dev libarchive-dev libzstd-dev zlib1g-dev
+)
 # To compile and link everything, tests included.
 berth_build_packages=(
   g++ cmake ninja-build ccache mold git
-  libboost-dev libssl-dev nlohmann-json3-dev libsimdjson-dev libsqlite3-dev libspdlog-dev
-  libfmt-dev libyaml-dev libcli11-dev prometheus-cpp-dev libre2-dev libarchive-dev libzstd-dev zlib1g-dev
-  libcpprest-dev libgtest-dev libgmock-dev librapidcheck-dev
+  "${berth_program_libraries[@]}" libcpprest-dev libgtest-dev libgmock-dev librapidcheck-dev
 )
+# For the preset arm64: the compiler, and an emulator that starts what it makes. tools/lib/foreign_system.sh gets the libraries.
+berth_arm64_packages=(g++-aarch64-linux-gnu qemu-user-static)
 # To run the tests: the shells with completion; certificates of the control plane; manifests; packages;
 # wrong clocks; the Kubernetes client for Java; the image.
 berth_test_packages=(bash zsh fish openssl python3-venv python3-yaml dpkg-dev binutils patchelf groff-base util-linux libfaketime

@@ -11,6 +11,7 @@ import urllib.parse
 import archives
 import page_licences
 import program_files
+import tarball
 
 # Source package of Debian -> the licence of the parts that the program uses, and what the copyright file says of it.
 LICENCES = {
@@ -45,9 +46,9 @@ def package_entry(kind, name, version, licence, address, **more):
             "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": address}], **more}
 
 
-def licence_of(package, source):
+def licence_of(package, source, system="/"):
     """The licence that LICENCES has, where the package's copyright file agrees."""
-    path = program_files.copyright_of(package)
+    path = program_files.copyright_of(package, system)
     if source not in LICENCES:
         raise program_files.PackingError(f"the licence of {package} is unknown: read {path}, and give the source package {source} "
                                          "a row in tools/releasing/bill.py")
@@ -57,13 +58,13 @@ def licence_of(package, source):
     return licence
 
 
-def debian_entry(package, names):
+def debian_entry(package, names, system):
     """`names`: of the shared libraries; none where the library is a part of the program."""
     version, source, source_version, architecture = program_files.run(
-        "dpkg-query", "--show", "--showformat", "${Version}\n${source:Package}\n${source:Version}\n${Architecture}", package).split("\n")
+        "dpkg-query", program_files.packages_database(system), "--show", "--showformat", "${Version}\n${source:Package}\n${source:Version}\n${Architecture}", package).split("\n")
     address = (f"pkg:deb/debian/{urllib.parse.quote(package)}@{urllib.parse.quote(version, safe='')}?arch={architecture}")
     what = f"shared libraries: {', '.join(sorted(names))}" if names else "a part of the program: headers or a static library"
-    return package_entry("deb", package, version, licence_of(package, source), address, supplier="Organization: Debian",
+    return package_entry("deb", package, version, licence_of(package, source, system), address, supplier="Organization: Debian",
                          sourceInfo=f"built from the Debian source package {source} {source_version}", comment=what)
 
 
@@ -92,15 +93,17 @@ def shared_packages(program):
 
 def bill(program, version, digest, lock, seconds):
     """The text of the bill. `digest`: of the packed program, in hexadecimal digits of SHA-256."""
-    shared = [debian_entry(package, names) for package, names in sorted(shared_packages(program).items())]
-    contained = [debian_entry(package, ()) for package in program_files.contained_packages()]
+    system = program_files.system_of(program)
+    name = tarball.name_of(program, version)
+    shared = [debian_entry(package, names, system) for package, names in sorted(shared_packages(program).items())]
+    contained = [debian_entry(package, (), system) for package in program_files.contained_packages(system)]
     page = [page_entry(*each) for each in page_licences.packages(lock)]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", PROGRAM_ID)]
     for kind, entries in (("DYNAMIC_LINK", shared), ("STATIC_LINK", contained), ("CONTAINS", page)):
         relations += [(PROGRAM_ID, kind, entry["SPDXID"]) for entry in entries]
     document = {
-        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"berth-{version}",
-        "documentNamespace": f"https://berth.invalid/spdx/berth-{version}-{digest}",
+        "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": name,
+        "documentNamespace": f"https://berth.invalid/spdx/{name}-{digest}",
         "creationInfo": {"created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)), "creators": [f"Tool: tools-release-{version}"],
                          "comment": "The time is the same in all archives of a release, so that they can be made again."},
         "packages": [program_entry(version, digest), *shared, *contained, *page],

@@ -1,8 +1,6 @@
 """The archive of the program for systems without a package: the program, its libraries but for the C library, man pages, completion,
 licences. The archive may be unpacked in any folder, and over /usr/local."""
 
-import os
-
 import archives
 import manual
 import own_libraries
@@ -22,8 +20,9 @@ COMPLETIONS = {"bash": "share/bash-completion/completions/berth", "zsh": "share/
                "fish": "share/fish/vendor_completions.d/berth.fish"}
 
 
-def name_of(version):
-    return f"berth-{version}-linux-{program_files.architecture()}"
+def name_of(program, version):
+    """Of the tarball, and of the other files that are for one processor."""
+    return f"berth-{version}-linux-{program_files.architecture(program)}"
 
 
 def man_files(pages):
@@ -40,7 +39,7 @@ def archive(program, relocated, version, texts, seconds):
     files.update({f"{own_libraries.FOLDER}/{name}": (archives.FILE, archives.read(file)) for name, file in libraries.items()})
     files.update({f"share/man/{name}": entry for name, entry in man_files(manual.man_pages(program, version)).items()})
     files.update({COMPLETIONS[shell]: (archives.FILE, text.encode()) for shell, text in manual.completions(program).items()})
-    name = name_of(version)
-    readme = README.format(version=version, architecture=os.uname().machine, name=name)
+    name = name_of(program, version)
+    readme = README.format(version=version, architecture=program_files.processor_of(program).machine, name=name)
     files.update({path: (archives.FILE, text.encode()) for path, text in {"README": readme, **texts}.items()})
     return archives.packed(archives.tar({f"{name}/{path}": entry for path, entry in files.items()}, seconds))

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
-#include "api/node_pool.h"
+#include "api/pool_of_node.h"
 #include "api/reasons.h"
 #include "api/topology_annotations.h"
 #include "base/rfc3339.h"

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "api/codec/json_write.h"
+#include "base/architecture.h"
 #include "base/go_duration.h"
 #include "base/log/log.h"
 #include "base/random.h"
@@ -50,7 +51,7 @@ constexpr const char* kVersion = "v1.36.3+berth";
 Json VersionInfo() {
   return {{"major", "1"},        {"minor", "36"},           {"gitVersion", kVersion},
           {"gitCommit", ""},     {"gitTreeState", "clean"}, {"buildDate", "1970-01-01T00:00:00Z"},
-          {"goVersion", "none"}, {"compiler", "c++"},       {"platform", "linux/amd64"}};
+          {"goVersion", "none"}, {"compiler", "c++"},       {"platform", kPlatform}};
 }
 
 bool StartsWith(std::string_view text, std::string_view prefix) {

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/architecture.h"
 #include "base/strings.h"
 
 namespace berth::local {
@@ -162,7 +163,7 @@ std::string ServerMetrics(const RequestMetrics& requests, const Registry& regist
                {"go_version", "none"},
                {"major", "1"},
                {"minor", "36"},
-               {"platform", "linux/amd64"}},
+               {"platform", kPlatform}},
               std::uint64_t{1});
   WriteProcess(text);
   return text.text();

@@ -1,5 +1,6 @@
 #include "local/cluster/kubelet/node_reporter.h"
 
+#include "base/architecture.h"
 #include "base/rfc3339.h"
 #include "local/cluster/objects/resource_ids.h"
 #include "local/cluster/replicas/claiming.h"
@@ -13,7 +14,7 @@ Json ReportedCondition(const ConditionValue& value, const std::string& now) {
 }
 
 Json ThisMachine() {
-  Json info{{"architecture", "amd64"},
+  Json info{{"architecture", kArchitecture},
             {"operatingSystem", "linux"},
             {"osImage", "this machine"},
             {"containerRuntimeVersion", "berth://processes"},

@@ -30,9 +30,10 @@ import signature  # noqa: E402
 
 TOOL = os.path.join(ROOT, "tools", "release")
 VERSION = program_files.version(ROOT)
-NAME = f"berth-{VERSION}-linux-{program_files.architecture()}"
-FILES = {f"{NAME}.tar.gz", f"{NAME}-image.tar", f"berth_{VERSION}_{program_files.architecture()}.deb", f"berth-{VERSION}.tgz",
-         "install.yaml", f"berth-{VERSION}-man.tar.gz", f"berth-{VERSION}.spdx.json", f"berth-{VERSION}-licences.txt",
+ARCHITECTURE = program_files.architecture(BERTH)
+NAME = f"berth-{VERSION}-linux-{ARCHITECTURE}"
+FILES = {f"{NAME}.tar.gz", f"{NAME}-image.tar", f"{NAME}.spdx.json", f"berth_{VERSION}_{ARCHITECTURE}.deb", f"berth-{VERSION}.tgz",
+         "install.yaml", f"berth-{VERSION}-man.tar.gz", f"berth-{VERSION}-licences.txt",
          f"berth_client-{VERSION}-py3-none-any.whl", f"berth-client-{VERSION}.tgz", "release-notes.md", "SHA256SUMS", "SHA256SUMS.sig"}
 # Folders whose sources no program of users has.
 NOT_SHIPPED = ("tests/", "jobs/", "build/", "tools/")
@@ -92,7 +93,7 @@ class ReleaseTest(unittest.TestCase):
             raise AssertionError(done.stderr)
         unpack(os.path.join(cls.made, NAME + ".tar.gz"), cls.folder)
         cls.unpacked = os.path.join(cls.folder, NAME)
-        cls.bill = json.loads(text_of(cls.made, f"berth-{VERSION}.spdx.json"))
+        cls.bill = json.loads(text_of(cls.made, f"{NAME}.spdx.json"))
 
     def copy(self):
         """The folder of the release, to be changed."""
@@ -199,7 +200,7 @@ class ReleaseTest(unittest.TestCase):
         program, = (entry for entry in self.bill["packages"] if entry["name"] == "berth")
         self.assertEqual(program["checksums"], [{"algorithm": "SHA256", "checksumValue": digest}])
         package = os.path.join(self.folder, "package")
-        run("dpkg-deb", "--extract", os.path.join(self.made, f"berth_{VERSION}_{program_files.architecture()}.deb"), package)
+        run("dpkg-deb", "--extract", os.path.join(self.made, f"berth_{VERSION}_{ARCHITECTURE}.deb"), package)
         self.assertTrue(filecmp.cmp(package + "/usr/bin/berth", os.path.join(self.unpacked, "bin", "berth"), shallow=False))
 
     def test_another_image_is_one_line(self):
@@ -231,6 +232,7 @@ class RefusalTest(ScratchTest):
         rows = [
             (f"no program {self.folder}/none: build it with tools/build", "--program", f"{self.folder}/none"),
             ("readelf", "--program", TOOL),
+            (f"{BERTH} and {BERTH} are both for {ARCHITECTURE}: name one program for each processor", "--program", BERTH),
             ("has files of something else, such as photo.jpg: name an empty folder", "--output", output),
             ("no such file; make one with: openssl genpkey", "--output", f"{self.folder}/new", "--key", f"{self.folder}/none.pem"),
             ("the key has to be Ed25519, or ECDSA on P-256 or P-384", "--output", f"{self.folder}/new", "--key", rsa),
@@ -279,6 +281,92 @@ class RefusalTest(ScratchTest):
         for version, words in (("0.3.0", "has 0 sections"), ("0.1.0", "says nothing")):
             with self.assertRaisesRegex(program_files.PackingError, words):
                 notes.text(changes, version)
+
+
+class ProcessorTest(ScratchTest):
+    """What is known of a program for another processor, before a compiler for it is there."""
+
+    def program(self, head):
+        """A file that begins with the bytes."""
+        path = os.path.join(self.folder, "program")
+        with open(path, "wb") as file:
+            file.write(head)
+        return path
+
+    def elf(self, number, size=2, order=1):
+        """The head of a program of ELF: 16 bytes, the type, the processor."""
+        return self.program(b"\x7fELF" + bytes([size, order]).ljust(12, b"\0") + b"\3\0" + number.to_bytes(2, "little") + b"\1\0\0\0")
+
+    def test_the_head_of_a_program_names_its_processor(self):
+        self.assertEqual(ARCHITECTURE, run("dpkg", "--print-architecture").strip())
+        for number, architecture, machine in ((62, "amd64", "x86_64"), (183, "arm64", "aarch64")):
+            program = self.elf(number)
+            self.assertEqual((program_files.architecture(program), program_files.processor_of(program).machine), (architecture, machine))
+            self.assertEqual(program_files.is_foreign(program), architecture != ARCHITECTURE)
+
+    def test_heads_that_are_refused(self):
+        rows = [
+            ("the head of ELF is missing", lambda: self.program(b"")),
+            ("the head of ELF is missing", lambda: self.program(b"#!/bin/sh\nexec berth \"$@\"\n")),
+            ("the head of ELF is missing", lambda: self.program(b"\x7fELF\2\1")),
+            ("the head of ELF is missing", lambda: self.elf(3, size=1)),  # 32 bits
+            ("the head of ELF is missing", lambda: self.elf(183, order=2)),  # the highest byte first
+            ("is for the processor 243 of ELF: Berth has files for amd64 and arm64", lambda: self.elf(243)),
+        ]
+        for words, make in rows:
+            with self.subTest(words), self.assertRaisesRegex(program_files.PackingError, words):
+                program_files.architecture(make())
+
+    def test_a_program_for_another_processor(self):
+        """It runs by the emulator, on the folder that tools/build makes."""
+        foreign, = {"amd64", "arm64"} - {ARCHITECTURE}
+        program = self.elf({"amd64": 62, "arm64": 183}[foreign])
+        with unittest.mock.patch.object(program_files, "ROOT", self.folder):
+            with self.assertRaisesRegex(program_files.PackingError, f"is missing: tools/build --preset {foreign} makes it"):
+                program_files.command(program)
+            system = os.path.join(self.folder, "build", f"{foreign}-system")
+            os.makedirs(system)
+            self.assertEqual(program_files.command(program, "version"),
+                             [f"qemu-{program_files.processor_of(program).machine}-static", "-L", system, program, "version"])
+            self.assertEqual(program_files.system_of(program), system)
+        self.assertEqual(program_files.inside("/a", "/lib/b"), "/a/lib/b")
+        self.assertEqual(program_files.command(BERTH, "version"), [BERTH, "version"])
+
+
+class ForeignSystemTest(ScratchTest):
+    """The packages for another processor are unpacked as dpkg-query and dpkg-shlibdeps read them."""
+
+    def package(self, name, files, controls):
+        for path, text in files.items():
+            self.write(f"{name}/{path}", text)
+        fields = f"Package: {name}\nVersion: 1.0-1\nArchitecture: arm64\nMaintainer: Nobody <nobody@berth.invalid>\nDescription: a\n b\n"
+        for control, text in {"control": fields, **controls}.items():
+            self.write(f"{name}/DEBIAN/{control}", text)
+
+    def shell(self, command):
+        return run("bash", "-euc", f"source {ROOT}/tools/lib/foreign_system.sh; {command}", cwd=self.folder)
+
+    def test_packages(self):
+        self.package("libone1", {"usr/lib/libone.so.1": "", "usr/share/doc/libone1/copyright": "c"}, {"symbols": "libone.so.1 libone1 #MINVER#\n"})
+        self.package("libtwo1", {"lib/libtwo.so.1": ""}, {"shlibs": "libtwo 1 libtwo1\n", "symbols": "libtwo.so.1 libtwo1 #MINVER#\n"})
+        os.symlink("/lib/libtwo.so.1", os.path.join(self.folder, "libtwo1/lib/libtwo.so"))
+        os.makedirs(os.path.join(self.folder, "system/DEBIAN"))
+        os.makedirs(os.path.join(self.folder, "system/var/lib/dpkg/info"))
+        for name in ("libone1", "libtwo1"):
+            run("dpkg-deb", "--root-owner-group", "--build", name, cwd=self.folder)
+            self.shell(f"berth_unpack_foreign {name}.deb system")
+        self.shell("berth_make_links_relative system")
+        system = os.path.join(self.folder, "system")
+        self.assertEqual(os.readlink(system + "/lib/libtwo.so"), "libtwo.so.1")
+        self.assertEqual(program_files.packages_of(["/lib/libone.so.1", "/usr/lib/libtwo.so.1"], system),
+                         {"/lib/libone.so.1": "libone1", "/usr/lib/libtwo.so.1": "libtwo1"})
+        shown = run("dpkg-query", program_files.packages_database(system), "--show", "--showformat", "${Package} ${Version} ${Architecture}\n")
+        self.assertEqual(shown, "libone1 1.0-1 arm64\nlibtwo1 1.0-1 arm64\n")
+        self.assertEqual(text_of(program_files.copyright_of("libone1", system)), "c")
+        with self.assertRaisesRegex(program_files.PackingError, "doc/libtwo1/copyright is missing"):
+            program_files.copyright_of("libtwo1", system)
+        self.assertEqual(text_of(system, "DEBIAN/symbols"), "libone.so.1 libone1 #MINVER#\nlibtwo.so.1 libtwo1 #MINVER#\n")
+        self.assertEqual(text_of(system, "DEBIAN/shlibs"), "libtwo 1 libtwo1\n")
 
 
 class SignatureTest(ScratchTest):

@@ -1,4 +1,4 @@
-#include "api/node_pool.h"
+#include "api/pool_of_node.h"
 
 #include "api/karpenter.h"
 #include "api/labels.h"

@@ -1,4 +1,4 @@
-// api/node_pool.h — the pool of a node, and pods that stand on nodes without being work.
+// api/pool_of_node.h — the pool of a node, and pods that stand on nodes without being work.
 //
 // Threads: pure functions. Errors: none.
 #pragma once
