@@ -6,6 +6,7 @@
 #include "admission/flavors/flavor_topology.h"
 #include "admission/workloads/workload_slices.h"
 #include "api/condition.h"
+#include "api/last_run.h"
 #include "api/provisioning_labels.h"
 #include "api/reasons.h"
 #include "base/prefetch.h"
@@ -377,14 +378,10 @@ void Scheduler::NoteEnd(WorkloadId id, const queue::WorkloadInfo& info) {
 }
 
 std::optional<Scheduler::EndedRun> Scheduler::RunOf(const queue::WorkloadInfo& finished) {
-  const auto& conditions = finished.object->status.conditions;
   const auto& admission = finished.object->status.admission;
-  const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
-  if (admitted == nullptr || !admission) return std::nullopt;
-  const Duration ran = api::FindCondition(conditions, api::kFinished)->last_transition_time -
-                       admitted->last_transition_time;
-  if (ran < Duration::zero()) return std::nullopt;
-  return EndedRun{queues_.ClusterQueueNumber(admission->cluster_queue), ran};
+  const std::optional<Duration> ran = api::LastRunOf(*finished.object);
+  if (!ran || !admission) return std::nullopt;
+  return EndedRun{queues_.ClusterQueueNumber(admission->cluster_queue), *ran};
 }
 
 void Scheduler::AddRun(const EndedRun& run, const queue::WorkloadInfo& info) {

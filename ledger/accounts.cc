@@ -1,9 +1,9 @@
 #include "ledger/accounts.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 
+#include "ledger/node_lines.h"
 #include "ledger/report_keys.h"
 
 namespace berth::ledger {
@@ -33,23 +33,15 @@ class StreamedReport::Report {
  public:
   Report(const std::vector<NodeTimeRecord>& nodes, ReportBy by, const std::string& label,
          const Period& period)
-      : by_(by), label_(label), period_(period) {
-    if (by_ == ReportBy::kCause || by_ == ReportBy::kPreemptor) return;
-    for (const NodeTimeRecord& node : nodes) {
-      if (Inside(period_, node.from, node.until) == 0) continue;
-      nodes_.push_back(node);
-      if (!node.workload_uid.empty()) measured_.try_emplace(node.workload_uid);
-    }
-  }
+      : by_(by), label_(label), period_(period), nodes_(nodes, by, label, period) {}
 
   void Add(const AttemptRecord& attempt) {
-    const auto measured = measured_.find(attempt.uid);
-    if (measured != measured_.end()) measured->second = KeyOf(attempt, by_, label_);
+    nodes_.Add(attempt);
     AddAttempt(attempt);
   }
 
   std::vector<ReportLine> Lines() {
-    for (const NodeTimeRecord& node : nodes_) AddNode(node);
+    for (const NodeTimeRecord& node : nodes_.nodes()) AddNode(node);
     for (const auto& [key, costs] : stops_.Costs()) {
       if (const auto line = lines_.find(key); line != lines_.end()) line->second.stops = costs;
     }
@@ -65,15 +57,9 @@ class StreamedReport::Report {
   void AddNode(const NodeTimeRecord& node) {
     const Seconds stood = Inside(period_, node.from, node.until);
     const std::string& uid = node.workload_uid;
-    const auto of_attempt = measured_.find(uid);
-    std::string key = of_attempt == measured_.end() || !of_attempt->second ? KeyOf(node, by_)
-                                                                           : *of_attempt->second;
-    if (by_ == ReportBy::kPool) key = node.pool;
-    ReportLine& line = Line(key, uid.empty() ? node.namespace_name + "/" + node.workload : uid);
-    line.charged_hours[kNodes] += ResourceHours(kNodes, 1, stood);
-    if (node.gpus > 0) {
-      line.charged_hours[api::kGpusResource] += ResourceHours(kNodes, node.gpus, stood);
-    }
+    ReportLine& line =
+        Line(nodes_.LineOf(node), uid.empty() ? node.namespace_name + "/" + node.workload : uid);
+    AddNodeHours(node, stood, line.charged_hours);
     if (!node.hourly_nano) {
       ++line.unpriced;
       return;
@@ -126,7 +112,7 @@ class StreamedReport::Report {
 
   void AddCost(const AttemptRecord& attempt, Seconds ran, ReportLine& line) const {
     if (by_ == ReportBy::kCause || by_ == ReportBy::kPreemptor) return;
-    if (measured_.contains(attempt.uid)) return;
+    if (nodes_.IsMeasured(attempt.uid)) return;
     if (!attempt.hourly_nano) {
       ++line.unpriced;
       return;
@@ -149,10 +135,8 @@ class StreamedReport::Report {
   const Period period_;
   std::map<std::string, ReportLine> lines_;
   std::map<std::string, std::set<std::string>> workloads_;  // uids
-  std::vector<NodeTimeRecord> nodes_;                       // that stood in the period
+  NodeLines nodes_;
   StopMeasure stops_;
-  // The uids of their Workloads, with the key of the latest attempt; nullopt: none is known.
-  std::map<std::string, std::optional<std::string>> measured_;
 };
 
 StreamedReport::StreamedReport(const std::vector<NodeTimeRecord>& nodes, ReportBy by,

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "api/gpu_shares.h"
+#include "base/nearest_rank.h"
 #include "base/strings.h"
-#include "ledger/queue_history.h"
 
 namespace berth::ledger {
 namespace {
@@ -87,8 +87,8 @@ class Lines {
     std::vector<std::pair<std::int64_t, CapacityLine>> lines;
     for (auto& [key, line] : by_key_) {
       for (std::size_t i = 0; i < line.parts.size(); ++i) {
-        line.parts[i].p50 = NearestRank(line.waits[i], 0.5);
-        line.parts[i].p90 = NearestRank(line.waits[i], 0.9);
+        line.parts[i].p50 = QuantileOf(line.waits[i], 0.5);
+        line.parts[i].p90 = QuantileOf(line.waits[i], 0.9);
       }
       lines.emplace_back(line.asked, CapacityLine{key, std::move(line.parts), line.hours});
     }

@@ -157,6 +157,10 @@ Status LedgerFile::PrepareStatements() {
       {last_price_,
        "SELECT hourly_nano FROM price WHERE flavor=?1 AND since<=?2 ORDER BY since DESC LIMIT 1"},
       {put_price_, "INSERT OR REPLACE INTO price VALUES(?1,?2,?3)"},
+      {last_quota_,
+       "SELECT nominal FROM quota WHERE cluster_queue=?1 AND resource=?2 AND since<=?3 "
+       "ORDER BY since DESC LIMIT 1"},
+      {put_quota_, PutInto("quota", kQuotaColumns)},
       {add_sample_, std::string("INSERT INTO pool_sample(") + kPoolSampleColumns +
                         ") VALUES(?1,?2,?3,?4,?5,?6,?7,?8)" + kAddSample},
       {put_last_write_, "UPDATE meta SET value=?1 WHERE key='last_write'"}};
@@ -368,6 +372,21 @@ Status LedgerFile::Take(const PriceRecord& record, WriteCount& count) {
   return OkStatus();
 }
 
+// A queue without a row has no quota for the resource.
+Status LedgerFile::Take(const QuotaRecord& record, WriteCount& count) {
+  last_quota_.Bind(1, std::string_view(record.cluster_queue));
+  last_quota_.Bind(2, std::string_view(record.resource)).Bind(3, record.since);
+  BERTH_TRY(const bool row, last_quota_.Step());
+  const api::Amount known = row ? last_quota_.Int(0) : 0;
+  last_quota_.Reset();
+  if (known == record.nominal) return ++count.unchanged, OkStatus();
+  if (full_) return ++count.refused, OkStatus();
+  BindQuota(record, put_quota_);
+  BERTH_CHECK_OK(put_quota_.Run());
+  ++count.changed;
+  return OkStatus();
+}
+
 // Samples of the same minute are added: two writers may have sampled different seconds.
 Status LedgerFile::Take(const PoolSampleRecord& record, WriteCount& count) {
   if (record.from < oldest_) return ++count.unchanged, OkStatus();
@@ -419,6 +438,10 @@ Status LedgerFile::Trim(Seconds now) {
       ";DELETE FROM price WHERE EXISTS (SELECT 1 FROM price AS later WHERE "
       "later.flavor=price.flavor"
       " AND later.since>price.since AND later.since<" +
+      std::to_string(oldest) +
+      ");DELETE FROM quota WHERE EXISTS (SELECT 1 FROM quota AS later WHERE "
+      "later.cluster_queue=quota.cluster_queue AND later.resource=quota.resource"
+      " AND later.since>quota.since AND later.since<" +
       std::to_string(oldest) + ");COMMIT;";
   BERTH_CHECK_OK(sqlite_.Execute(sql.c_str()));
   full_ = false;

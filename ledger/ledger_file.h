@@ -25,7 +25,7 @@
 
 namespace berth::ledger {
 
-inline constexpr std::int64_t kSchemaVersion = 5;
+inline constexpr std::int64_t kSchemaVersion = 6;
 inline constexpr std::int64_t kApplicationId = 0x424C4752;  // "BLGR", for file(1)
 
 struct Limits {
@@ -72,6 +72,7 @@ class LedgerFile {
   Status Take(const PresentRequests& record, WriteCount& count);
   Status Take(const NodeTimeRecord& record, WriteCount& count);
   Status Take(const PriceRecord& record, WriteCount& count);
+  Status Take(const QuotaRecord& record, WriteCount& count);
   Status Take(const PoolSampleRecord& record, WriteCount& count);
   Result<std::optional<AttemptRecord>> Known(const AttemptRecord& record);
   Result<bool> IsOfEarlierRow(const AttemptRecord& record);
@@ -107,6 +108,8 @@ class LedgerFile {
   Statement put_node_;
   Statement last_price_;
   Statement put_price_;
+  Statement last_quota_;
+  Statement put_quota_;
   Statement add_sample_;
   Statement put_last_write_;
 };

@@ -225,6 +225,22 @@ Result<std::vector<PriceRecord>> LedgerReader::Prices() {
   }
 }
 
+Result<std::vector<QuotaRecord>> LedgerReader::Quotas(const std::string& cluster_queue) {
+  constexpr std::int64_t kFirstVersion = 6;
+  std::vector<QuotaRecord> out;
+  if (version_ < kFirstVersion) return out;
+  BERTH_TRY(Statement rows, sqlite_.Prepare((std::string("SELECT ") + kQuotaColumns +
+                                             " FROM quota WHERE ?1='' OR cluster_queue=?1 "
+                                             "ORDER BY cluster_queue, resource, since")
+                                                .c_str()));
+  rows.Bind(1, std::string_view(cluster_queue));
+  while (true) {
+    BERTH_TRY(const bool row, rows.Step());
+    if (!row) return out;
+    out.push_back(ReadQuota(rows));
+  }
+}
+
 Result<std::vector<PoolSampleRecord>> LedgerReader::PoolSamples(Seconds since) {
   constexpr std::int64_t kFirstVersion = 5;
   std::vector<PoolSampleRecord> out;

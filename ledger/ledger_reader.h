@@ -47,6 +47,9 @@ class LedgerReader {
   // Returns prices in the order of flavors and times; a file of an older schema, which only a
   // writer migrates, has none.
   Result<std::vector<PriceRecord>> Prices();
+  // Returns the quotas of a ClusterQueue, or of all if `cluster_queue` is empty, in the order of
+  // queues, resources and times; a file of an older schema has none.
+  Result<std::vector<QuotaRecord>> Quotas(const std::string& cluster_queue);
   // Returns samples that end after `since`, in the order of their lengths, times and pools; a file
   // of an older schema has none.
   Result<std::vector<PoolSampleRecord>> PoolSamples(Seconds since);

@@ -56,6 +56,13 @@ AttemptRecord ReadAttempt(const Statement& row) {
   return out;
 }
 
+QuotaRecord ReadQuota(const Statement& row) {
+  return {.cluster_queue = std::string(row.Text(0)),
+          .resource = std::string(row.Text(1)),
+          .since = row.Int(2),
+          .nominal = row.Int(3)};
+}
+
 PoolSampleRecord ReadPoolSample(const Statement& row) {
   return {.pool = std::string(row.Text(0)),
           .from = row.Int(2),
@@ -152,6 +159,12 @@ void BindNodeTime(const NodeTimeRecord& record, Statement& statement) {
   statement.Bind(position++, record.gpus);
   statement.Bind(position++, record.hourly_nano);
   statement.Bind(position++, static_cast<std::int64_t>(record.stands ? 1 : 0));
+}
+
+void BindQuota(const QuotaRecord& record, Statement& statement) {
+  statement.Bind(1, std::string_view(record.cluster_queue));
+  statement.Bind(2, std::string_view(record.resource));
+  statement.Bind(3, record.since).Bind(4, record.nominal);
 }
 
 void BindPoolSample(const PoolSampleRecord& record, Statement& statement) {

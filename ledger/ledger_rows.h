@@ -18,6 +18,7 @@ inline constexpr char kRequestColumns[] =
 inline constexpr char kNodeTimeColumns[] =
     "id,node,pool,class,namespace,local_queue,cluster_queue,workload,uid,since,until,gpus,"
     "hourly_nano,stands";
+inline constexpr char kQuotaColumns[] = "cluster_queue,resource,since,nominal";
 inline constexpr char kPoolSampleColumns[] =
     "pool,span,since,seconds,ready,booting,idle,idle_seconds";
 
@@ -25,11 +26,13 @@ inline constexpr char kPoolSampleColumns[] =
 AttemptRecord ReadAttempt(const Statement& row);
 CapacityRecord ReadRequest(const Statement& row);
 NodeTimeRecord ReadNodeTime(const Statement& row);
+QuotaRecord ReadQuota(const Statement& row);
 PoolSampleRecord ReadPoolSample(const Statement& row);
 // `record` must outlive the statement's run.
 void BindAttempt(const AttemptRecord& record, Statement& statement);
 void BindRequest(const CapacityRecord& record, Statement& statement);
 void BindNodeTime(const NodeTimeRecord& record, Statement& statement);
+void BindQuota(const QuotaRecord& record, Statement& statement);
 void BindPoolSample(const PoolSampleRecord& record, Statement& statement);
 
 // Returns `row` with the facts that `record` adds. A row that has ended stays ended.

@@ -79,28 +79,41 @@ constexpr const char* kVersion5 =
     "PRAGMA user_version=5;"
     "COMMIT;";
 
-constexpr std::array<const char*, kSchemaVersion> kMigrations{kVersion1, kVersion2, kVersion3,
-                                                              kVersion4, kVersion5};
+// The quota of queues over time.
+constexpr const char* kVersion6 =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE quota("
+    "  cluster_queue TEXT NOT NULL, resource TEXT NOT NULL, since INTEGER NOT NULL,"
+    "  nominal INTEGER NOT NULL, PRIMARY KEY(cluster_queue, resource, since)) WITHOUT ROWID;"
+    "PRAGMA user_version=6;"
+    "COMMIT;";
 
-// The number of tables of a version.
-constexpr std::int64_t TablesOf(std::int64_t version) {
-  constexpr std::int64_t kOfVersion1 = 5;
-  if (version == 1) return kOfVersion1;
-  return version < 5 ? kOfVersion1 + 2 : kOfVersion1 + 3;
+struct Version {
+  const char* migration;  // from the version before
+  std::int64_t tables;
+};
+
+constexpr std::array<Version, kSchemaVersion> kVersions{{{kVersion1, 5},
+                                                         {kVersion2, 7},
+                                                         {kVersion3, 7},
+                                                         {kVersion4, 7},
+                                                         {kVersion5, 8},
+                                                         {kVersion6, 9}}};
+
+const Version& VersionOf(std::int64_t version) {
+  return kVersions.at(static_cast<std::size_t>(version - 1));
 }
 
 }  // namespace
 
-const char* MigrationFrom(std::int64_t version) {
-  return kMigrations.at(static_cast<std::size_t>(version));
-}
+const char* MigrationFrom(std::int64_t version) { return VersionOf(version + 1).migration; }
 
 Status CheckTables(Sqlite& sqlite, std::int64_t version) {
   BERTH_TRY(const std::int64_t known,
             sqlite.QueryInt("SELECT count(*) FROM sqlite_master WHERE type='table' AND name IN "
                             "('meta', 'attempt', 'resource', 'wait', 'capacity_request',"
-                            " 'node_time', 'price', 'pool_sample')"));
-  if (known == TablesOf(version)) return OkStatus();
+                            " 'node_time', 'price', 'pool_sample', 'quota')"));
+  if (known == VersionOf(version).tables) return OkStatus();
   return Error{ErrorCode::kInvalid, "a table is missing"};
 }
 

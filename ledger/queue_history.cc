@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/nearest_rank.h"
+
 namespace berth::ledger {
 namespace {
 
@@ -18,13 +20,6 @@ Seconds HeldIn(const AttemptRecord& attempt, const HistoryPart& part) {
 }
 
 }  // namespace
-
-std::optional<Seconds> NearestRank(std::vector<Seconds> values, double share) {
-  if (values.empty()) return std::nullopt;
-  std::sort(values.begin(), values.end());
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-  return values[std::max<std::size_t>(rank, 1) - 1];
-}
 
 StreamedHistory::StreamedHistory(const Period& period, std::int64_t parts) {
   for (const Period& part : Divided(period, parts)) {
@@ -57,10 +52,36 @@ std::vector<HistoryPart> StreamedHistory::Parts() const {
     for (const auto& [resource, amount] : held_[i]) {
       parts[i].used[resource] = static_cast<api::Amount>(std::llround(amount / length));
     }
-    parts[i].p50 = NearestRank(waits_[i], 0.5);
-    parts[i].p90 = NearestRank(waits_[i], 0.9);
+    parts[i].p50 = QuantileOf(waits_[i], 0.5);
+    parts[i].p90 = QuantileOf(waits_[i], 0.9);
   }
   return parts;
+}
+
+std::vector<std::map<std::string, api::Amount>> QuotaSums(const std::vector<QuotaRecord>& quotas,
+                                                          const std::vector<Period>& times) {
+  std::vector<std::map<std::string, api::Amount>> sums(times.size());
+  for (std::size_t i = 0; i < quotas.size(); ++i) {
+    const QuotaRecord& quota = quotas[i];
+    // The record holds until the next one of its queue and resource.
+    const bool is_replaced = i + 1 < quotas.size() &&
+                             quotas[i + 1].cluster_queue == quota.cluster_queue &&
+                             quotas[i + 1].resource == quota.resource;
+    for (std::size_t part = 0; part < times.size() && quota.nominal > 0; ++part) {
+      if (times[part].to < quota.since) continue;
+      if (is_replaced && times[part].to >= quotas[i + 1].since) break;
+      api::Amount& sum = sums[part][quota.resource];
+      sum = api::AddAmounts(sum, quota.nominal);
+    }
+  }
+  return sums;
+}
+
+void AddQuotas(const std::vector<QuotaRecord>& quotas, std::vector<HistoryPart>& parts) {
+  std::vector<Period> times;
+  for (const HistoryPart& part : parts) times.push_back({part.from, part.to});
+  const auto sums = QuotaSums(quotas, times);
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i].quota = sums[i];
 }
 
 std::vector<HistoryPart> MakeQueueHistory(const std::vector<AttemptRecord>& attempts,

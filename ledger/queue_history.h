@@ -2,6 +2,7 @@
 // of a period.
 //
 // used:  the mean of the amounts that admitted attempts held in the part
+// quota: the nominal quota at the end of the part, where the ledger knows it
 // waits: from the queueing to the admission, of the attempts that were admitted in the part
 //
 // Threads: pure functions; a StreamedHistory belongs to one. Errors: none.
@@ -26,12 +27,10 @@ struct HistoryPart {
   // A quantile of the waits, by nearest rank; nullopt: nothing was admitted.
   std::optional<Seconds> p50;
   std::optional<Seconds> p90;
-  std::map<std::string, api::Amount> used;  // resource → mean
+  std::map<std::string, api::Amount> used;   // resource → mean
+  std::map<std::string, api::Amount> quota;  // resource → nominal quota at the end of the part
   friend bool operator==(const HistoryPart&, const HistoryPart&) = default;
 };
-
-// The value at this share of the sorted values; nullopt: there is none.
-std::optional<Seconds> NearestRank(std::vector<Seconds> values, double share);
 
 // The history of attempts that come one by one, in any order, in the parts of Divided().
 class StreamedHistory {
@@ -45,6 +44,15 @@ class StreamedHistory {
   std::vector<std::vector<Seconds>> waits_;          // the waits of each part
   std::vector<std::map<std::string, double>> held_;  // resource → amount × seconds, for each part
 };
+
+// Adds the quotas of one ClusterQueue, in the order of resources and times, to the parts, which
+// are in the order of time. A resource without quota at the end of a part is left out there.
+void AddQuotas(const std::vector<QuotaRecord>& quotas, std::vector<HistoryPart>& parts);
+
+// The sums of the quotas of several ClusterQueues, in the order of queues, resources and times, at
+// the ends of `times`: resource → amount.
+std::vector<std::map<std::string, api::Amount>> QuotaSums(const std::vector<QuotaRecord>& quotas,
+                                                          const std::vector<Period>& times);
 
 // The history of all of `attempts`.
 std::vector<HistoryPart> MakeQueueHistory(const std::vector<AttemptRecord>& attempts,

@@ -158,6 +158,16 @@ struct PriceRecord {
   friend bool operator==(const PriceRecord&, const PriceRecord&) = default;
 };
 
+// The nominal quota of a ClusterQueue for a resource, the sum over its flavors, from `since` on.
+// Key: `cluster_queue`, `resource`, `since`. berth.dev/gpus counts the GPUs of all resources.
+struct QuotaRecord {
+  std::string cluster_queue;
+  std::string resource;
+  Seconds since = 0;
+  api::Amount nominal = 0;  // 0: the ClusterQueue is gone, or has no quota for the resource
+  friend bool operator==(const QuotaRecord&, const QuotaRecord&) = default;
+};
+
 // The nodes of a pool over a while: sums of node-seconds. Key: `pool`, the while.
 struct PoolSampleRecord {
   std::string pool;  // empty: nodes of no pool
@@ -173,7 +183,8 @@ struct PoolSampleRecord {
 
 inline constexpr Seconds kSampleSeconds = 60;
 
-using Record = std::variant<AttemptRecord, DeletedRecord, PresentWorkloads, CapacityRecord,
-                            PresentRequests, NodeTimeRecord, PriceRecord, PoolSampleRecord>;
+using Record =
+    std::variant<AttemptRecord, DeletedRecord, PresentWorkloads, CapacityRecord, PresentRequests,
+                 NodeTimeRecord, PriceRecord, QuotaRecord, PoolSampleRecord>;
 
 }  // namespace berth::ledger

@@ -46,13 +46,11 @@ std::array<double, 3> SizeOf(const std::vector<ReportPart>& parts) {
 StreamedReportHistory::StreamedReportHistory(const std::vector<NodeTimeRecord>& nodes, ReportBy by,
                                              std::string label, const Period& period,
                                              std::int64_t parts)
-    : by_(by), label_(std::move(label)), period_(period), times_(Divided(period, parts)) {
-  for (const NodeTimeRecord& node : nodes) {
-    if (Inside(period_, node.from, node.until) == 0) continue;
-    nodes_.push_back(node);
-    if (!node.workload_uid.empty()) measured_.try_emplace(node.workload_uid);
-  }
-}
+    : by_(by),
+      label_(std::move(label)),
+      period_(period),
+      times_(Divided(period, parts)),
+      nodes_(nodes, by, label_, period) {}
 
 template <typename AddTime>
 void StreamedReportHistory::ForEachPart(const std::string& key, Seconds from, Seconds to,
@@ -67,16 +65,15 @@ void StreamedReportHistory::ForEachPart(const std::string& key, Seconds from, Se
 }
 
 void StreamedReportHistory::Add(const AttemptRecord& attempt) {
-  const std::string key = KeyOf(attempt, by_, label_);
-  const auto measured = measured_.find(attempt.uid);
-  if (measured != measured_.end()) measured->second = key;
+  nodes_.Add(attempt);
   if (by_ == ReportBy::kPool) return;
+  const std::string key = KeyOf(attempt, by_, label_);
   const Seconds end = attempt.ended.value_or(period_.to);
   ForEachPart(key, attempt.queued, attempt.admitted.value_or(end),
               [](ReportPart& part, Seconds time) { part.waited += time; });
   if (!attempt.admitted) return;
   const bool lost = attempt.ended && *attempt.ended <= period_.to && IsLost(attempt);
-  const bool has_price = attempt.hourly_nano && measured == measured_.end();
+  const bool has_price = attempt.hourly_nano && !nodes_.IsMeasured(attempt.uid);
   ForEachPart(key, *attempt.admitted, end, [&](ReportPart& part, Seconds time) {
     for (const ResourceUse& use : attempt.resources) {
       const double hours = ResourceHours(use.resource, use.amount, time);
@@ -89,22 +86,16 @@ void StreamedReportHistory::Add(const AttemptRecord& attempt) {
 }
 
 void StreamedReportHistory::AddNode(const NodeTimeRecord& node) {
-  const auto of_attempt = measured_.find(node.workload_uid);
-  std::string key =
-      of_attempt == measured_.end() || !of_attempt->second ? KeyOf(node, by_) : *of_attempt->second;
-  if (by_ == ReportBy::kPool) key = node.pool;
+  const std::string key = nodes_.LineOf(node);
   ForEachPart(key, node.from, node.until, [&node](ReportPart& part, Seconds time) {
-    part.charged_hours[kNodes] += ResourceHours(kNodes, 1, time);
-    if (node.gpus > 0) {
-      part.charged_hours[api::kGpusResource] += ResourceHours(kNodes, node.gpus, time);
-    }
+    AddNodeHours(node, time, part.charged_hours);
     if (!node.hourly_nano) return;
     part.cost_nano = api::AddAmounts(part.cost_nano, CostFor(*node.hourly_nano, time));
   });
 }
 
 ReportHistory StreamedReportHistory::Take(std::size_t most_lines) {
-  for (const NodeTimeRecord& node : nodes_) AddNode(node);
+  for (const NodeTimeRecord& node : nodes_.nodes()) AddNode(node);
   std::vector<std::pair<std::array<double, 3>, ReportHistoryLine>> lines;
   for (auto& [key, parts] : lines_) {
     const auto size = SizeOf(parts);

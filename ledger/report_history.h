@@ -10,11 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "ledger/accounts.h"
+#include "ledger/node_lines.h"
 #include "ledger/records.h"
 
 namespace berth::ledger {
@@ -64,9 +64,7 @@ class StreamedReportHistory {
   const std::string label_;
   const Period period_;
   const std::vector<Period> times_;
-  std::vector<NodeTimeRecord> nodes_;  // that stood in the period
-  // The uids of their Workloads, with the key of the latest attempt; nullopt: none is known.
-  std::map<std::string, std::optional<std::string>> measured_;
+  NodeLines nodes_;
   std::map<std::string, Parts> lines_;
 };
 

@@ -79,7 +79,7 @@ class StoryNeighbours {
       const api::Workload& workload) const {
     const auto turn = turns_.find(workload.meta.key());
     return {turn == turns_.end() ? std::numeric_limits<std::int64_t>::max() : turn->second,
-            -static_cast<std::int64_t>(view::PriorityOf(workload)), view::WaitingSince(workload),
+            -static_cast<std::int64_t>(view::PriorityOf(workload)), view::OrderedBy(workload),
             workload.meta.uid};
   }
 

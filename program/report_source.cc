@@ -12,6 +12,7 @@
 #include "ledger/capacity_history.h"
 #include "ledger/queue_history.h"
 #include "ledger/report_history.h"
+#include "ledger/state_history.h"
 #include "provisioning/request_reasons.h"
 #include "view/screens/history_screen.h"
 
@@ -55,6 +56,13 @@ std::int64_t PartsOf(std::int64_t days) {
   if (days == 1) return 24;
   if (days <= kWeek) return days * 4;
   return days <= kQuarter ? days : (days + kWeek - 1) / kWeek;
+}
+
+// Quarters of an hour of a day, hours of a week, else PartsOf().
+std::int64_t StatePartsOf(std::int64_t days) {
+  constexpr std::int64_t kWeek = 7;
+  if (days == 1) return 96;
+  return days <= kWeek ? days * 24 : PartsOf(days);
 }
 
 }  // namespace
@@ -142,7 +150,12 @@ Result<std::string> ReportSource::MakeQueue(const readapi::ReportQuery& query,
   BERTH_CHECK_OK(EachAttempt(reader, filter, [&](const ledger::AttemptRecord& attempt) {
     if (attempt.cluster_queue == query.name) history.Add(attempt);
   }));
-  return api::FormatJson(view::QueueHistoryJson(query.name, history.Parts())) + "\n";
+  std::vector<ledger::HistoryPart> parts = history.Parts();
+  if (query.names_all) {
+    BERTH_TRY(const auto quotas, reader.Quotas(query.name));
+    ledger::AddQuotas(quotas, parts);
+  }
+  return api::FormatJson(view::QueueHistoryJson(query.name, parts)) + "\n";
 }
 
 Result<std::string> ReportSource::MakeCohort(const readapi::ReportQuery& query,
@@ -165,7 +178,25 @@ Result<std::string> ReportSource::MakeCohort(const readapi::ReportQuery& query,
   std::map<std::string, std::vector<ledger::HistoryPart>> parts;
   for (const auto& [queue, history] : histories) parts[queue] = history.Parts();
   const auto times = ledger::Divided(period, PartsOf(query.days));
-  return api::FormatJson(view::CohortHistoryJson(query.name, times, parts)) + "\n";
+  std::vector<ledger::QuotaRecord> quotas;
+  if (query.names_all) {
+    BERTH_TRY(quotas, reader.Quotas(""));
+    std::erase_if(quotas, [&query](const ledger::QuotaRecord& quota) {
+      return !std::binary_search(query.queues.begin(), query.queues.end(), quota.cluster_queue);
+    });
+  }
+  return api::FormatJson(
+             view::CohortHistoryJson(query.name, times, parts, ledger::QuotaSums(quotas, times))) +
+         "\n";
+}
+
+Result<std::string> ReportSource::MakeStates(const readapi::ReportQuery& query,
+                                             ledger::LedgerReader& reader,
+                                             const ledger::HistoryFilter& filter) const {
+  ledger::StreamedStates states(PeriodOf(query, clock_.Now()), StatePartsOf(query.days));
+  BERTH_CHECK_OK(EachAttempt(
+      reader, filter, [&states](const ledger::AttemptRecord& attempt) { states.Add(attempt); }));
+  return api::FormatJson(view::WorkloadStatesJson(states)) + "\n";
 }
 
 Result<std::string> ReportSource::MakeOverTime(const readapi::ReportQuery& query,
@@ -217,6 +248,7 @@ Result<std::string> ReportSource::Make(const readapi::ReportQuery& query) const 
   if (query.of == Of::kCohort) return MakeCohort(query, reader, filter);
   if (query.of == Of::kCapacity) return MakeCapacity(query, reader, filter);
   if (query.of == Of::kOverTime) return MakeOverTime(query, reader, filter);
+  if (query.of == Of::kStates) return MakeStates(query, reader, filter);
   BERTH_TRY(const auto nodes, reader.NodeTimes(filter));
   ledger::StreamedReport report(nodes, GroupOf(query.by), query.by, period);
   BERTH_CHECK_OK(EachAttempt(

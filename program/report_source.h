@@ -58,6 +58,8 @@ class ReportSource {
                                 ledger::HistoryFilter filter) const;
   Result<std::string> MakeCohort(const readapi::ReportQuery& query, ledger::LedgerReader& reader,
                                  const ledger::HistoryFilter& filter) const;
+  Result<std::string> MakeStates(const readapi::ReportQuery& query, ledger::LedgerReader& reader,
+                                 const ledger::HistoryFilter& filter) const;
   Result<std::string> MakeOverTime(const readapi::ReportQuery& query, ledger::LedgerReader& reader,
                                    const ledger::HistoryFilter& filter) const;
   Result<std::string> MakeCapacity(const readapi::ReportQuery& query, ledger::LedgerReader& reader,

@@ -5,7 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "api/condition.h"
+#include "api/last_run.h"
 #include "api/reasons.h"
+#include "base/nearest_rank.h"
 
 namespace berth::provisioning {
 namespace {
@@ -42,20 +45,13 @@ std::string RunHistory::PlaceOf(const api::Workload& workload) {
 }
 
 void RunHistory::Add(const api::Workload& workload) {
+  const std::optional<Duration> run = api::LastRunOf(workload);
+  if (!run) return;
   const auto& conditions = workload.status.conditions;
-  const api::Condition* finished = api::FindCondition(conditions, api::kFinished);
-  const api::Condition* admitted = api::FindCondition(conditions, api::kAdmitted);
-  if (finished == nullptr || finished->status != api::ConditionStatus::kTrue ||
-      finished->reason != api::kSucceeded || admitted == nullptr ||
-      admitted->status != api::ConditionStatus::kTrue) {
-    return;
-  }
-  const auto run = std::chrono::duration_cast<std::chrono::seconds>(finished->last_transition_time -
-                                                                    admitted->last_transition_time);
-  if (run.count() < 0) return;  // two clocks differ
+  if (api::FindCondition(conditions, api::kFinished)->reason != api::kSucceeded) return;
   const std::string name = PlaceOf(workload);
   Place& place = places_[name];
-  place.runs.push_back(run.count());
+  place.runs.push_back(std::chrono::floor<std::chrono::seconds>(*run).count());
   if (place.runs.size() > kMostRuns) place.runs.pop_front();
   by_turn_.erase(place.added);
   place.added = ++turn_;
@@ -69,11 +65,8 @@ void RunHistory::Add(const api::Workload& workload) {
 std::optional<std::int64_t> RunHistory::Expected(const api::Workload& workload) const {
   const auto found = places_.find(PlaceOf(workload));
   if (found == places_.end() || found->second.runs.size() < kLeastRuns) return std::nullopt;
-  std::vector<std::int64_t> runs(found->second.runs.begin(), found->second.runs.end());
-  std::sort(runs.begin(), runs.end());
-  constexpr std::size_t kPercent = 99;
-  const std::size_t rank = (runs.size() * kPercent + 99) / 100;  // from 1
-  return std::max<std::int64_t>(runs[rank - 1], 1);
+  const std::vector<std::int64_t> runs(found->second.runs.begin(), found->second.runs.end());
+  return std::max<std::int64_t>(*QuantileOf(runs, 0.99), 1);
 }
 
 }  // namespace berth::provisioning

@@ -129,11 +129,15 @@ constexpr Form kForms[] = {
      "whole"},
     {"HistoryPart",
      "from time, to time, admitted whole, preempted whole, p50WaitSeconds whole|null, "
-     "p90WaitSeconds whole|null, used Amount[]"},
+     "p90WaitSeconds whole|null, used Amount[], quota Amount[]"},
     {"QueueHistory", "clusterQueue text, parts HistoryPart[]"},
     {"CohortPart", "used Amount[]"},
     {"CohortQueue", "clusterQueue text, parts CohortPart[]"},
-    {"CohortHistory", "cohort text, times HistoryTime[], queues CohortQueue[]"},
+    {"CohortTotal", "quota Amount[]"},
+    {"CohortHistory",
+     "cohort text, times HistoryTime[], queues CohortQueue[], totals CohortTotal[]"},
+    {"StatePart", "waiting numbers, reserved number, running number"},
+    {"WorkloadStates", "times HistoryTime[], parts StatePart[]"},
     {"HistoryTime", "from time, to time"},
     {"CapacityCounts",
      "asked whole, provisioned whole, failed whole, stockouts whole, open whole, p50WaitSeconds "

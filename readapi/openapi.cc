@@ -288,6 +288,11 @@ void AddCallerPaths(Json& paths) {
       Json::array({Parameter("cohort", "needed", {{"type", "string"}}), DaysParameter(),
                    ReportedNamespace()}),
       "CohortHistory");
+  paths[kStatesHistoryPath] =
+      CallerPath("readWorkloadStates",
+                 "how many workloads waited, by cause, had quota, and ran over time, from the "
+                 "ledger: mean numbers of each part of the period",
+                 Json::array({DaysParameter(), ReportedNamespace()}), "WorkloadStates");
   paths[kReportHistoryPath] = CallerPath(
       "readReportHistory",
       "the accounts of a period over time, from the ledger: hours used and destroyed, waits and "

@@ -230,6 +230,25 @@ Result<ReportQuery> ParseHistoryOf(const Parameters& parameters, ReportQuery::Of
   return query;
 }
 
+// Reads a query of `days` and `namespace` alone; `subject` is a word for errors.
+Result<ReportQuery> ParseDaysOf(const Parameters& parameters, ReportQuery::Of of,
+                                const std::string& subject) {
+  BERTH_CHECK_OK(CheckParameters(parameters));
+  ReportQuery query;
+  query.of = of;
+  for (const auto& [name, text] : parameters) {
+    if (name == "days") {
+      BERTH_TRY(query.days, DaysOf(text));
+    } else if (name == "namespace") {
+      BERTH_TRY(query.namespaces, ParseNamespaces(text));
+    } else {
+      return Error{ErrorCode::kInvalid, "a query parameter of the history of " + subject +
+                                            " is unknown; use days, namespace"};
+    }
+  }
+  return query;
+}
+
 }  // namespace
 
 Result<ReportQuery> ParseHistoryQuery(const Parameters& parameters) {
@@ -241,20 +260,11 @@ Result<ReportQuery> ParseCohortHistoryQuery(const Parameters& parameters) {
 }
 
 Result<ReportQuery> ParseCapacityHistoryQuery(const Parameters& parameters) {
-  BERTH_CHECK_OK(CheckParameters(parameters));
-  ReportQuery query;
-  query.of = ReportQuery::Of::kCapacity;
-  for (const auto& [name, text] : parameters) {
-    if (name == "days") {
-      BERTH_TRY(query.days, DaysOf(text));
-    } else if (name == "namespace") {
-      BERTH_TRY(query.namespaces, ParseNamespaces(text));
-    } else {
-      return Error{ErrorCode::kInvalid,
-                   "a query parameter of the history of capacity is unknown; use days, namespace"};
-    }
-  }
-  return query;
+  return ParseDaysOf(parameters, ReportQuery::Of::kCapacity, "capacity");
+}
+
+Result<ReportQuery> ParseStatesHistoryQuery(const Parameters& parameters) {
+  return ParseDaysOf(parameters, ReportQuery::Of::kStates, "workloads");
 }
 
 Result<ReportQuery> ParseReportQuery(const Parameters& parameters) {

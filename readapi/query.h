@@ -71,6 +71,7 @@ struct ReportQuery {
     kCohort,    // the usage of the ClusterQueues below the Cohort `name`, over time
     kCapacity,  // the requests to clouds, and the nodes of pools, over time
     kOverTime,  // kAccounts for each part of the days
+    kStates,    // how many workloads waited, by cause, and ran, over time
   };
   std::string by = "clusterqueue";      // one of kReportGroups
   std::int64_t days = 7;                // until now; 1 to kMostReportDays
@@ -84,6 +85,7 @@ struct ReportQuery {
 };
 inline constexpr char kHistoryPath[] = "/api/v1/history";
 inline constexpr char kCohortHistoryPath[] = "/api/v1/history/cohort";
+inline constexpr char kStatesHistoryPath[] = "/api/v1/history/workloads";
 inline constexpr char kCapacityHistoryPath[] = "/api/v1/capacity/history";
 inline constexpr char kReportHistoryPath[] = "/api/v1/reports/history";
 inline constexpr std::int64_t kMostReportDays = 366;
@@ -99,6 +101,8 @@ Result<ReportQuery> ParseHistoryQuery(const Parameters& parameters);
 Result<ReportQuery> ParseCohortHistoryQuery(const Parameters& parameters);
 // The query of the history of capacity: `days`, `namespace`.
 Result<ReportQuery> ParseCapacityHistoryQuery(const Parameters& parameters);
+// The query of the states of workloads over time: `days`, `namespace`.
+Result<ReportQuery> ParseStatesHistoryQuery(const Parameters& parameters);
 
 // The values of the parameter `namespace`.
 Result<std::vector<std::string>> ParseNamespaces(const std::string& text);

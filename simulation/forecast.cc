@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "api/deadline.h"
+#include "base/nearest_rank.h"
 #include "base/random.h"
 #include "simulation/drawn_jobs.h"
 #include "simulation/present_workloads.h"
@@ -127,12 +128,12 @@ std::optional<Duration> JobForecast::At(double share) const {
   for (const auto& start : starts) {
     if (start) known.push_back(*start);
   }
-  const auto rank = static_cast<std::size_t>(
-      std::max(1.0, std::ceil(share * static_cast<double>(starts.size()))));
-  if (rank > known.size()) return std::nullopt;
-  std::nth_element(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(rank - 1),
-                   known.end());
-  return known[rank - 1];
+  // A job that never starts comes behind all starts.
+  const std::size_t index = NearestRank(share, starts.size());
+  if (index >= known.size()) return std::nullopt;
+  const auto at = known.begin() + static_cast<std::ptrdiff_t>(index);
+  std::nth_element(known.begin(), at, known.end());
+  return *at;
 }
 
 Forecast JoinForecasts(std::vector<Forecast> parts) {

@@ -1,10 +1,11 @@
 #include "simulation/run_report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <tuple>
 #include <utility>
+
+#include "base/nearest_rank.h"
 
 namespace berth::simulation {
 namespace {
@@ -51,11 +52,8 @@ struct Tally {
     std::sort(waits.begin(), waits.end());
     double sum = 0;
     for (const double wait : waits) sum += wait;
-    const auto count = static_cast<double>(waits.size());
-    const auto rank = [this, count](double share) {
-      return waits[static_cast<std::size_t>(std::ceil(share * count)) - 1];
-    };
-    figures.wait_mean = sum / count;
+    const auto rank = [this](double share) { return waits[NearestRank(share, waits.size())]; };
+    figures.wait_mean = sum / static_cast<double>(waits.size());
     figures.wait_p50 = rank(0.5);
     figures.wait_p90 = rank(0.9);
     figures.wait_p99 = rank(0.99);

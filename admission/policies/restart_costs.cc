@@ -6,6 +6,7 @@
 
 #include "api/checkpoint.h"
 #include "api/condition.h"
+#include "api/last_run.h"
 #include "api/pod.h"
 #include "api/reasons.h"
 #include "base/median.h"
@@ -49,20 +50,20 @@ std::uint64_t RestartCosts::KindOf(const api::Workload& workload) {
 void RestartCosts::NoteEnd(const api::Workload& finished) {
   const std::uint64_t number = KindOf(finished);
   if (number == 0) return;
-  const api::Condition* admitted = api::FindCondition(finished.status.conditions, api::kAdmitted);
+  const std::optional<Duration> last = api::LastRunOf(finished);
+  if (!last) return;
   const api::Condition* end = api::FindCondition(finished.status.conditions, api::kFinished);
-  if (admitted == nullptr || end == nullptr || end->reason != api::kSucceeded) return;
-  const Duration last = end->last_transition_time - admitted->last_transition_time;
+  if (end->reason != api::kSucceeded) return;
   const std::chrono::seconds before(finished.status.accumulated_past_execution_time_seconds);
   const std::int64_t stops = StopsOf(finished);
   // Without the time of its earlier runs a restarted job says nothing.
-  if (last < Duration::zero() || (stops > 0) != (before.count() > 0)) return;
+  if ((stops > 0) != (before.count() > 0)) return;
   if (kinds_.size() >= kMostKinds && !kinds_.contains(number)) return;
   Kind& kind = kinds_[number];
   if (stops == 0) {
-    AddTo(kind.whole, last);
+    AddTo(kind.whole, *last);
   } else {
-    AddTo(kind.restarted, Restarted{before, before + last, stops});
+    AddTo(kind.restarted, Restarted{before, before + *last, stops});
   }
   kind.cost = CostOf(kind);
 }

@@ -26,6 +26,13 @@ export function columnsOf(lines: Pick<ReportLine, "usedHours" | "chargedHours" |
   };
 }
 
+// Of more than `most` lines, those that used most of the resource, the most first.
+export function mostUsed<L extends Pick<ReportLine, "usedHours">>(lines: L[], resource: string | undefined, most: number): L[] {
+  if (lines.length <= most) return lines;
+  const used = (line: L) => (resource === undefined ? 0 : (line.usedHours[resource] ?? 0));
+  return [...lines].sort((a, b) => used(b) - used(a)).slice(0, most);
+}
+
 export function money(usd: number): string {
   return usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 }

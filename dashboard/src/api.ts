@@ -4,7 +4,7 @@
 import type { Action, Capacityrequests, Cohorts, Count, ForecastHits, Queues, Report, ReportHistory, Story, StoryPod, WhatIfChanges, Workloads } from "./berth_read_api";
 import { ReadApi } from "./berth_read_api";
 
-export type { Action, Capacity, CapacityCounts, CapacityHistory, CapacityLine, CapacityPool, CohortHistory, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, PodLog, Quota, Reason, Report, ReportHistory, ReportLine, Step, StoryPod, ToldEvent, Topology, TopologyNode, Use, WhatIf, WhatIfJob, WhatIfSide, WorkloadHistory } from "./berth_read_api";
+export type { Action, Amount, Capacity, CapacityCounts, CapacityHistory, CapacityLine, CapacityPool, CohortHistory, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, PodLog, Quota, Reason, Report, ReportHistory, ReportLine, Step, StoryPod, ToldEvent, Topology, TopologyNode, Use, WhatIf, WhatIfJob, WhatIfSide, WorkloadHistory } from "./berth_read_api";
 
 export interface Row {
   id: string;
@@ -118,6 +118,7 @@ export const topology = (namespace: string) => api.readTopology(named(namespace)
 export const queueHistory = (clusterQueue: string, days: number, namespace: string) =>
   api.readHistory({ clusterQueue, days, ...named(namespace) });
 export const cohortHistory = (cohort: string, days: number) => api.readCohortHistory({ cohort, days });
+export const workloadStates = (days: number, namespace: string) => api.readWorkloadStates({ days, ...named(namespace) });
 export const capacityHistory = (days: number, namespace: string) => api.readCapacityHistory({ days, ...named(namespace) });
 export const workloadHistory = (namespace: string, name: string) => api.readWorkloadHistory(namespace, name);
 export const report = (parameters: Parameters): Promise<Report> => request(`/reports${queryOf(parameters)}`);

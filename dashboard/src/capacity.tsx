@@ -47,15 +47,17 @@ export function CapacityView() {
     const known = (values ?? []).map((each): [string, string] => [each.value, `${each.value} (${count(each.count)})`]);
     return [["", "any"], ...known, ...(now === "" || known.some(([value]) => value === now) ? [] : [[now, now] as [string, string]])];
   };
+  // Without any request there is nothing to choose from.
+  const isFiltered = chosen.state !== "" || chosen.class !== "" || (states.values ?? []).length > 0;
   return (
     <>
       <h1>Capacity</h1>
-      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+      {isFiltered && <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <Choice label="State" value={chosen.state} options={choices(states.values, chosen.state)} onChange={(value) => set("state", value)} />
         <Choice label="Class" value={chosen.class} options={choices(classes.values, chosen.class)} onChange={(value) => set("class", value)} />
         <output>{list.loading ? "…" : `${count(list.rows.length)}${list.hasMore ? " and more" : ""}`}</output>
-      </form>
-      <Empty list={list}>No request for capacity is of this kind.</Empty>
+      </form>}
+      <Empty list={list}>{isFiltered ? "No request for capacity is of this kind." : "There is no request for capacity."}</Empty>
       {list.rows.length > 0 && <Requests list={list} />}
       <Supply />
       <CapacityOverTime />
@@ -146,7 +148,7 @@ function Pools({ capacity: { nodePools } }: { capacity: Capacity }) {
           pool.machineType,
           count(pool.nodes),
           pool.maxNodes === null ? "∞" : count(pool.maxNodes),
-          pool.stock === null ? "∞" : pool.stock === 0 ? <b class="warn">0: out of stock</b> : count(pool.stock),
+          pool.stock === null ? "∞" : pool.stock === 0 && (pool.maxNodes === null || pool.nodes < pool.maxNodes) ? <b class="warn">0: out of stock</b> : count(pool.stock),
           ...(isServed ? [<Stocks key={pool.name} pool={pool} />] : []),
         ])}
       />

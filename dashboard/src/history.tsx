@@ -115,6 +115,16 @@ function resourcesOf(used: { resource: string; unit: string }[]): Used[] {
   );
 }
 
+// The quota of the resource at the end of each part; by the quota of today where the ledger knows no quota.
+function quotasOf(queue: Queue, each: Used, parts: HistoryPart[]): (number | null)[] {
+  if (parts.every((part) => part.quota.length === 0)) return parts.map(() => quotaOf(queue, each.resource));
+  return parts.map((part) => {
+    const isKnown = part.quota.some((quota) => quota.resource === each.key);
+    const value = each.of(part.quota);
+    return isKnown && !isInfinite(value, each.unit) ? value : null;
+  });
+}
+
 // The quota of the resource today.
 function quotaOf(queue: Queue, resource: string): number | null {
   const all = queue.resources.filter((use) => (resource === "GPUs" ? isGpuResource(use.resource) : use.resource === resource));
@@ -152,15 +162,16 @@ function QueueCharts({ queue, parts, window }: { queue: Queue; parts: HistoryPar
     const shown = kept.flatMap((i) => parts[i] ?? []);
     const resources = resourcesOf(parts.flatMap((part) => part.used));
     const uses = resources.map((each) => {
-      const quota = quotaOf(queue, each.resource);
+      const quotas = quotasOf(queue, each, shown);
       const text = (value: number) => amount(Math.round(value * 10) / 10, each.unit);
       const used = shown.map((part) => each.of(part.used));
-      const limit: ChartLine[] = quota === null ? [] : [{ label: "quota", values: shown.map(() => quota), text, look: "dashes", color: "--c8" }];
-      if (quota === null || queue.cohort === "") {
+      const hasQuota = quotas.some((quota) => quota !== null);
+      const limit: ChartLine[] = hasQuota ? [{ label: "quota", values: quotas, text, look: "dashes", color: "--c8" }] : [];
+      if (!hasQuota || queue.cohort === "") {
         const line: ChartLine = { label: `${each.resource} used`, values: used, text, look: "area", color: "--c1" };
         return { label: each.resource, lines: [line, ...limit], isStacked: false };
       }
-      const { own, borrowed } = ownUse(used, quota);
+      const { own, borrowed } = ownUse(used, quotas);
       const lines: ChartLine[] = [
         { label: `${each.resource} borrowed`, values: borrowed, text, color: "--borrowed", hatch: 1 },
         { label: "of its own quota", values: own, text, color: "--used", hatch: 0 },

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { AlertList } from "./alert_list";
-import type { Cohort, Count, Workload } from "./api";
+import type { Cohort, Count, Queue, Workload } from "./api";
 import { amount, count, plural } from "./format";
 import { Icon } from "./icons";
 import { useList, type List } from "./live";
@@ -23,6 +23,7 @@ const MOST_COHORTS = 1_000;
 const MOST_QUEUES = 1_000;
 const OPEN_REQUESTS = "Pending,Accepted";
 const FIELDS = "namespace,name,clusterQueue,state,cause,waitingSince,turn,eta,remark";
+const MOST_WAITING_QUEUES = 5;
 const MOST_LOOKED_AT = 200; // for the next starts
 
 export function NowView() {
@@ -41,6 +42,7 @@ export function NowView() {
         <div class="third">
           <Panel title="Why workloads wait">
             <Causes values={now?.causes ?? null} problem={now?.problem?.message ?? ""} />
+            <WaitingQueues queues={queues?.rows ?? []} />
           </Panel>
         </div>
         <div class="third">
@@ -209,6 +211,32 @@ function Causes({ values, problem }: { values: Count[] | null; problem: string }
   );
 }
 
+// In which queues most workloads wait, where they wait in several.
+function WaitingQueues({ queues }: { queues: Queue[] }) {
+  const waiting = queues.filter((queue) => queue.waiting > 0).sort((a, b) => b.waiting - a.waiting || a.name.localeCompare(b.name));
+  const most = waiting[0]?.waiting ?? 0;
+  if (waiting.length < 2) return null;
+  const further = waiting.length - MOST_WAITING_QUEUES;
+  return (
+    <>
+      <h3>In which queues</h3>
+      <ul class="causes">
+        {waiting.slice(0, MOST_WAITING_QUEUES).map((queue) => (
+          <li key={queue.name}>
+            <Link to={paths.queue(queue.name)}>{queue.name}</Link>
+            <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+              <rect class="bar-free" width="100" height="10" />
+              <rect fill="var(--waiting)" width={(100 * queue.waiting) / most} height="10" />
+            </svg>
+            <span class="figure">{count(queue.waiting)}</span>
+          </li>
+        ))}
+      </ul>
+      {further > 0 && <p class="quiet">and in {plural(further, "further queue")}</p>}
+    </>
+  );
+}
+
 function NextStarts({ list }: { list: List<Workload> }) {
   useStore(clock);
   const next = startsOf(list.rows, 6);
@@ -243,7 +271,12 @@ function Waits({ rows }: { rows: Workload[] }) {
             <Age since={row.waitingSince} />
           </span>
           <p title={row.remark}>
-            {causeLabel(row.cause)}: <Words text={remarkOf(row)} />
+            {causeLabel(row.cause)}
+            {remarkOf(row) !== "" && (
+              <>
+                : <Words text={remarkOf(row)} />
+              </>
+            )}
           </p>
         </li>
       ))}

@@ -1,17 +1,17 @@
 // The last hours on the first view: workloads, causes of waits, and the use of the main resource against its quota and
 // what ready nodes have. The page draws what it has seen, and before that what the ledger knows.
 import { useMemo, useState } from "preact/hooks";
-import { isGpuResource } from "./accounts";
-import { cohortHistory, queueHistory, type Queue } from "./api";
+import { cohortHistory, queueHistory, workloadStates, type Amount, type Queue } from "./api";
 import { TimeChart, type ChartLine, type Window } from "./chart";
-import { amount, count } from "./format";
+import { amount, count, isInfinite } from "./format";
 import { Segments } from "./frame";
 import { scope, useAnswer } from "./live";
 import { clock, Panel } from "./parts";
+import { pastNumbers, type Numbers } from "./past_states";
 import { useAddressed } from "./router";
 import { withGaps, type Sample } from "./seen";
 import { Store, useStore } from "./store";
-import type { Total } from "./totals";
+import { isMain, type Total } from "./totals";
 import { rootOf } from "./tree";
 import { samples } from "./watch";
 import { causeColor, causeLabel } from "./words";
@@ -27,11 +27,20 @@ const MOST_CAUSES = 8;
 
 const LEAST_S = 300;
 const USUAL_S = 3_600;
+const USUAL_WITH_LEDGER_S = 6 * 3_600; // the first hours of a reader are not empty
 const HELD_S = 60; // the last sample holds so long
 
-// All that was seen of the last hour.
-function usualSpan(all: Sample[], now: number): number {
-  return Math.max(LEAST_S, Math.min(USUAL_S, now - (all[0]?.at ?? now)));
+// All that was seen of the last hour, or that the ledger knows of the last hours.
+function usualSpan(all: Sample[], past: Numbers[], now: number): number {
+  const most = past.length > 0 ? USUAL_WITH_LEDGER_S : USUAL_S;
+  return Math.max(LEAST_S, Math.min(most, now - Math.min(all[0]?.at ?? now, past[0]?.at ?? now)));
+}
+
+// Empty without a ledger.
+function usePastNumbers(all: Sample[]): Numbers[] {
+  const namespace = useStore(scope);
+  const { answer } = useAnswer(null, `states ${namespace}`, () => workloadStates(1, namespace).catch(() => null));
+  return useMemo(() => (answer ? pastNumbers(answer, all) : []), [answer, all]);
 }
 
 export function NowCharts({ queues, main }: { queues: Queue[]; main: Total | null }) {
@@ -39,8 +48,9 @@ export function NowCharts({ queues, main }: { queues: Queue[]; main: Total | nul
   const now = Math.floor(useStore(clock) / 5_000) * 5 + 5;
   const [window] = useState<Window>(() => new Store<{ from: number; to: number } | null>(null));
   const [asked, setSpan] = useAddressed("span", "");
-  const from = now - (SPANS.some((each) => each.value === asked) ? Number(asked) : usualSpan(all, now));
-  const lines = useMemo(() => linesOf(all, now), [all, Math.floor(now / 30)]);
+  const past = usePastNumbers(all);
+  const from = now - (SPANS.some((each) => each.value === asked) ? Number(asked) : usualSpan(all, past, now));
+  const lines = useMemo(() => linesOf(all, past, now), [all, past, Math.floor(now / 30)]);
   const choose = (value: string) => {
     window.set(null);
     setSpan(value);
@@ -76,19 +86,23 @@ interface Lines {
   causes: ChartLine[];
 }
 
-function linesOf(all: Sample[], now: number): Lines {
-  const points = withGaps(all, now);
-  const of = (value: (sample: Sample) => number) => points.map((point) => ("running" in point ? value(point) : null));
+// The ledger leaves no gaps between what was seen.
+function linesOf(all: Sample[], past: Numbers[], now: number): Lines {
+  const points = past.length > 0 ? [...past, ...all].sort((a, b) => a.at - b.at) : withGaps(all, now);
+  const of = (value: (numbers: Numbers) => number) => points.map((point) => ("running" in point ? value(point) : null));
   const totals = new Map<string, number>();
-  for (const sample of all) for (const [cause, number] of Object.entries(sample.causes)) totals.set(cause, (totals.get(cause) ?? 0) + number);
-  const causes = [...totals].sort((a, b) => b[1] - a[1]).slice(0, MOST_CAUSES).map(([cause]) => cause);
+  for (const point of [...past, ...all]) for (const [cause, number] of Object.entries(point.causes)) totals.set(cause, (totals.get(cause) ?? 0) + number);
+  // A cause that held for seconds only is no line.
+  const isSeen = (cause: string) => [...past, ...all].some((point) => Math.round(point.causes[cause] ?? 0) > 0);
+  const causes = [...totals].sort((a, b) => b[1] - a[1]).slice(0, MOST_CAUSES).map(([cause]) => cause).filter(isSeen);
+  const text = (value: number) => count(Math.round(value));
   return {
     times: points.map((point) => point.at),
     workloads: [
-      { label: "waiting", values: of((sample) => sample.waiting + sample.reserved), text: count, color: "--waiting", look: "step" },
-      { label: "running", values: of((sample) => sample.running), text: count, color: "--running", look: "step" },
+      { label: "waiting", values: of((numbers) => numbers.waiting + numbers.reserved), text, color: "--waiting", look: "step" },
+      { label: "running", values: of((numbers) => numbers.running), text, color: "--running", look: "step" },
     ],
-    causes: causes.map((cause) => ({ label: causeLabel(cause), values: of((sample) => sample.causes[cause] ?? 0), text: count, color: causeColor(cause) })),
+    causes: causes.map((cause) => ({ label: causeLabel(cause), values: of((numbers) => numbers.causes[cause] ?? 0), text, color: causeColor(cause) })),
   };
 }
 
@@ -110,7 +124,7 @@ function UseChart({ queues, main, all, end, from, to, window }: UseChartOf) {
     const first = points[0]?.at ?? Infinity;
     const before = past.filter((each) => each.at < first);
     const used = [...before.map((each) => each.used), ...points.map((point) => ("used" in point ? point.used : null))];
-    const quota = [...before.map(() => main.quota), ...points.map((point) => ("used" in point ? point.quota : null))];
+    const quota = [...before.map((each) => each.quota ?? main.quota), ...points.map((point) => ("used" in point ? point.quota : null))];
     const text = (value: number) => amount(value, main.unit);
     const drawn: ChartLine[] = [{ label: "in use", values: used, text, color: "--c1", look: "area" }];
     if (main.quota !== null) drawn.push({ label: "quota", values: quota, text, color: "--c8", look: "dashes" });
@@ -124,6 +138,7 @@ function UseChart({ queues, main, all, end, from, to, window }: UseChartOf) {
 interface Past {
   at: number;
   used: number;
+  quota: number | null; // null: not known
 }
 
 const NO_PAST: Past[] = [];
@@ -133,19 +148,26 @@ function usePast(queues: Queue[], main: Total): Past[] {
   const namespace = useStore(scope);
   const roots = [...new Set(queues.map(rootOf).filter(Boolean))].slice(0, MOST_ASKED);
   const lone = queues.filter((queue) => queue.cohort === "").map((queue) => queue.name).slice(0, MOST_ASKED);
-  const { answer } = useAnswer(null, `use ${namespace} ${roots.join()} ${lone.join()}`, async () => {
+  const { answer } = useAnswer(null, `use ${main.resource} ${namespace} ${roots.join()} ${lone.join()}`, async () => {
     if (namespace !== "") return [];
     const cohorts = await Promise.all(roots.map((root) => cohortHistory(root, 1).catch(() => null)));
     const alone = await Promise.all(lone.map((name) => queueHistory(name, 1, "").catch(() => null)));
-    const isMain = (resource: string) => (main.resource === "CPUs" ? resource === "cpu" : isGpuResource(resource));
-    const sums = new Map<string, number>();
-    const add = (part: string | undefined, used: { resource: string; amount: number }[]) => {
+    const amountOf = (amounts: Amount[]) => amounts.filter((each) => isMain(main.resource, each.resource)).reduce((sum, each) => sum + each.amount, 0);
+    const sums = new Map<string, { used: number; quota: number }>();
+    const add = (part: string | undefined, used: Amount[], quota: Amount[]) => {
       if (part === undefined) return;
-      sums.set(part, (sums.get(part) ?? 0) + used.filter((each) => isMain(each.resource)).reduce((sum, each) => sum + each.amount, 0));
+      const sum = sums.get(part) ?? { used: 0, quota: 0 };
+      sums.set(part, { used: sum.used + amountOf(used), quota: sum.quota + amountOf(quota) });
     };
-    for (const cohort of cohorts) for (const queue of cohort?.queues ?? []) queue.parts.forEach((part, i) => add(cohort?.times[i]?.from, part.used));
-    for (const queue of alone) for (const part of queue?.parts ?? []) add(part.from, part.used);
-    return [...sums].map(([at, used]) => ({ at: Date.parse(at) / 1000, used })).filter((each) => Number.isFinite(each.at)).sort((a, b) => a.at - b.at);
+    for (const cohort of cohorts) {
+      for (const queue of cohort?.queues ?? []) queue.parts.forEach((part, i) => add(cohort?.times[i]?.from, part.used, []));
+      cohort?.totals.forEach((total, i) => add(cohort.times[i]?.from, [], total.quota));
+    }
+    for (const queue of alone) for (const part of queue?.parts ?? []) add(part.from, part.used, part.quota);
+    return [...sums]
+      .map(([at, { used, quota }]) => ({ at: Date.parse(at) / 1000, used, quota: quota === 0 || isInfinite(quota, main.unit) ? null : quota }))
+      .filter((each) => Number.isFinite(each.at))
+      .sort((a, b) => a.at - b.at);
   });
   return answer ?? NO_PAST;
 }

@@ -1,13 +1,15 @@
-// What a queue used of its own quota, and what it borrowed beyond it, by the quota of today.
+// What a queue used of its own quota, and what it borrowed beyond it.
 
 export interface OwnUse {
   own: (number | null)[];
   borrowed: (number | null)[];
 }
 
-export function ownUse(used: (number | null)[], quota: number): OwnUse {
+// Without a known quota nothing counts as borrowed.
+export function ownUse(used: (number | null)[], quotas: (number | null)[]): OwnUse {
+  const quotaAt = (i: number) => quotas[i] ?? Infinity;
   return {
-    own: used.map((value) => (value === null ? null : Math.min(value, quota))),
-    borrowed: used.map((value) => (value === null ? null : Math.max(0, value - quota))),
+    own: used.map((value, i) => (value === null ? null : Math.min(value, quotaAt(i)))),
+    borrowed: used.map((value, i) => (value === null ? null : Math.max(0, value - quotaAt(i)))),
   };
 }

@@ -1,11 +1,13 @@
 // Queues as a tree of cohorts, with bars of used, lent and borrowed quota.
+import { useMemo, useState } from "preact/hooks";
 import type { Queue } from "./api";
 import { count, plural } from "./format";
 import { UseBar } from "./parts";
 import { Link, paths } from "./router";
-import type { Cohort } from "./tree";
+import { busiestOf, waitingIn, wholeBranch, type Cohort } from "./tree";
 
-const MOST_OPEN = 40; // queues; of more, the lower cohorts are closed at first
+const MOST_OPEN = 40; // queues; of more, cohorts are closed at first, but for the only one at the top
+const MOST_SHOWN = 30; // cohorts and queues of one branch at first
 
 function queuesOf(cohort: Cohort): number {
   return [...cohort.cohorts.values()].reduce((sum, below) => sum + queuesOf(below), cohort.queues.length);
@@ -17,24 +19,34 @@ export function QueueTree({ root }: { root: Cohort }) {
 
 // The names give way to the depth, so that all bars stand in one column.
 function Branch({ cohort, depth, isOpen }: { cohort: Cohort; depth: number; isOpen: boolean }) {
+  const [isWhole, setWhole] = useState(false);
+  const all = cohort.cohorts.size + cohort.queues.length;
+  const { cohorts, queues } = useMemo(() => (isWhole ? wholeBranch(cohort) : busiestOf(cohort, MOST_SHOWN)), [cohort, isWhole]);
   return (
-    <ul class="tree" style={{ "--depth": depth }}>
-      {[...cohort.cohorts.values()].map((below) => (
-        <li key={`cohort ${below.name}`}>
-          <details open={isOpen || depth === 0}>
-            <summary>
-              <CohortLine cohort={below} />
-            </summary>
-            <Branch cohort={below} depth={depth + 1} isOpen={isOpen} />
-          </details>
-        </li>
-      ))}
-      {cohort.queues.map((queue) => (
-        <li key={queue.name}>
-          <QueueLine queue={queue} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="tree" style={{ "--depth": depth }}>
+        {cohorts.map((below) => (
+          <li key={`cohort ${below.name}`}>
+            <details open={isOpen || (depth === 0 && all === 1)}>
+              <summary>
+                <CohortLine cohort={below} />
+              </summary>
+              <Branch cohort={below} depth={depth + 1} isOpen={isOpen} />
+            </details>
+          </li>
+        ))}
+        {queues.map((queue) => (
+          <li key={queue.name}>
+            <QueueLine queue={queue} />
+          </li>
+        ))}
+      </ul>
+      {!isWhole && all > MOST_SHOWN && (
+        <button type="button" onClick={() => setWhole(true)}>
+          Show all {count(all)}, not only those where most waits
+        </button>
+      )}
+    </>
   );
 }
 
@@ -62,11 +74,12 @@ export function QueueLine({ queue }: { queue: Pick<Queue, "name" | "strategy" | 
 // The quota and the use of all that is below, with the cohort's own quota.
 function CohortLine({ cohort: { name, row, ...below } }: { cohort: Cohort }) {
   const number = queuesOf({ name, row, ...below });
+  const waiting = waitingIn({ name, row, ...below });
   return (
     <div class="queue cohort">
       <span class="queue-name">{name} (cohort)</span>
       <span class="figure">
-        {plural(number, "queue")}
+        {plural(number, "queue")} · {count(waiting)} waiting
         {row && row.weightedShare !== null ? ` · share ${count(row.weightedShare)}` : ""}
       </span>
       <span class="uses">

@@ -1,7 +1,7 @@
 // Accounts of a period, from the ledger: who used, waited and lost how much.
 import { useMemo, useState } from "preact/hooks";
 import { Problem, report, reportFile, reportHistory, type Report, type ReportHistory, type ReportLine } from "./api";
-import { columnsOf, costText, GPUS, money } from "./accounts";
+import { columnsOf, costText, GPUS, money, mostUsed } from "./accounts";
 import { TimeChart } from "./chart";
 import { count } from "./format";
 import { timesOf } from "./history";
@@ -102,12 +102,14 @@ function OverTimeChart({ history, measure }: { history: ReportHistory; measure: 
   return <TimeChart label={`${measure.name}, by line`} times={times} lines={lines} end={to} from={from} to={to} isStacked height={220} />;
 }
 
+const MOST_LINES = 100;
+
 // "12 cost 21 h, claimed 6 h": what the stops cost, and at most by the claims of their jobs.
 function stopsText({ stops }: ReportLine): string {
   return stops.measured === 0 ? "–" : `${count(stops.measured)} cost ${hours(stops.lostHours)} h, claimed ${hours(stops.claimedHours)} h`;
 }
 
-function Lines({ report: { lines, from, to } }: { report: Report }) {
+function Lines({ report: { lines, from } }: { report: Report }) {
   const { resources, isCharged, isPriced } = columnsOf(lines);
   const heading = ["", "Workloads", "Attempts", "Waited, hours"];
   for (const resource of resources) heading.push(`${resourceWord(resource)} hours used`, "destroyed");
@@ -115,7 +117,9 @@ function Lines({ report: { lines, from, to } }: { report: Report }) {
   if (hasStops) heading.push("Stops with checkpoints");
   if (isCharged) heading.push("Node hours charged", "GPU hours charged");
   if (isPriced) heading.push("USD", "of it measured");
+  const [isWhole, setWhole] = useState(false);
   if (lines.length === 0) return <Notice kind="empty">Nothing has happened in this time.</Notice>;
+  const shown = isWhole ? lines : mostUsed(lines, resources[0], MOST_LINES);
   const cells = (line: ReportLine) => [
     count(line.workloads),
     count(line.attempts),
@@ -128,7 +132,7 @@ function Lines({ report: { lines, from, to } }: { report: Report }) {
   return (
     <Panel title="Accounts">
       <p class="quiet">
-        From <When at={from} /> to <When at={to} />. Destroyed: what attempts used that were preempted or evicted.
+        From <When at={from} /> until now. Destroyed: what attempts used that were preempted or evicted.
         {isCharged && " Charged: the time of nodes, with boots and idle times."}
         {hasStops && " Stops of jobs with checkpoints: what they cost, and at most by the claims of the jobs."}
       </p>
@@ -140,7 +144,7 @@ function Lines({ report: { lines, from, to } }: { report: Report }) {
             </tr>
           </thead>
           <tbody>
-            {lines.map((line) => (
+            {shown.map((line) => (
               <tr key={line.key}>
                 <th scope="row">{line.key || "none"}</th>
                 {cells(line).map((cell, i) => (
@@ -152,6 +156,11 @@ function Lines({ report: { lines, from, to } }: { report: Report }) {
             ))}
           </tbody>
         </table>
+        {shown.length < lines.length && (
+          <button type="button" onClick={() => setWhole(true)}>
+            Show all {count(lines.length)} lines, not only those with most use
+          </button>
+        )}
       </div>
     </Panel>
   );

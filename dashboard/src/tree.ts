@@ -30,3 +30,25 @@ export function treeOf(queues: Queue[], rows: CohortRow[] = []): Cohort {
 export function rootOf(queue: Pick<Queue, "cohort" | "parents">): string {
   return queue.parents.at(-1) ?? queue.cohort;
 }
+// Workloads that wait in the queues below the cohort.
+export function waitingIn(cohort: Cohort): number {
+  return [...cohort.cohorts.values()].reduce((sum, below) => sum + waitingIn(below), cohort.queues.reduce((sum, queue) => sum + queue.waiting, 0));
+}
+
+export interface BranchParts {
+  cohorts: Cohort[];
+  queues: Queue[];
+}
+
+export function wholeBranch(cohort: Cohort): BranchParts {
+  return { cohorts: [...cohort.cohorts.values()], queues: cohort.queues };
+}
+
+// Of a branch with more than `most` cohorts and queues, those in which most workloads wait, in the order of the branch.
+export function busiestOf(cohort: Cohort, most: number): BranchParts {
+  const { cohorts, queues } = wholeBranch(cohort);
+  if (cohorts.length + queues.length <= most) return { cohorts, queues };
+  const waiting = new Map<Cohort | Queue, number>([...cohorts.map((each) => [each, waitingIn(each)] as const), ...queues.map((each) => [each, each.waiting] as const)]);
+  const kept = new Set([...waiting].sort((a, b) => b[1] - a[1]).slice(0, most).map(([each]) => each));
+  return { cohorts: cohorts.filter((each) => kept.has(each)), queues: queues.filter((each) => kept.has(each)) };
+}

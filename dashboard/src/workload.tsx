@@ -9,6 +9,7 @@ import { Age, clock, Command, Eta, interval, Notice, Panel, Skeleton, State, Tab
 import { WorkloadObjects } from "./objects";
 import { Link, paths } from "./router";
 import { shellWord } from "./shell";
+import { sparedGroups } from "./spared";
 import { useStore } from "./store";
 import { TimelinePanel } from "./timeline_panel";
 import { causeLabel, lineOf, plain, policyWords, reasonWord, remarkOf } from "./words";
@@ -352,9 +353,9 @@ function Details({ reason, kept }: { reason: Reason; kept: { workload: string; b
         <Panel title="Why nothing was preempted for it">
           {reason.mayPreempt && <p>{policyWords(reason.mayPreempt)}</p>}
           <ul class="bullets">
-            {victims.map((each) => (
-              <li key={each.workload}>
-                {each.workload}: {plain(each.because)}
+            {sparedGroups(victims).map(({ because, workloads }) => (
+              <li key={because}>
+                {workloads.join(", ")}: {plain(because)}
               </li>
             ))}
           </ul>

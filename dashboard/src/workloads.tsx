@@ -1,7 +1,7 @@
 // The list of workloads: filters and the order are in the address, and the server applies them.
 import type { Workload } from "./api";
 import type { Place } from "./behind";
-import { count } from "./format";
+import { count, plural } from "./format";
 import { useCounts, useList } from "./live";
 import { Age, Empty, Eta, State } from "./parts";
 import { Remark, usePlaces } from "./remark";
@@ -11,10 +11,11 @@ import { useStore } from "./store";
 import { causeLabel } from "./words";
 
 const STATES = ["waiting", "reserved", "running", "stopping", "deactivated", "succeeded", "failed"];
+const BY_NAME = "name"; // the order of the read API without a `sort`
 const ORDERS: [string, string][] = [
-  ["", "name"],
+  ["", "newest first"],
+  [BY_NAME, "name"],
   ["waitingSince", "longest wait first"],
-  ["-createdAt", "newest first"],
   ["createdAt", "oldest first"],
   ["-priority", "highest priority first"],
   ["turn", "turn in the queue"],
@@ -44,7 +45,12 @@ export function WorkloadsView() {
     name: query.get("name") ?? "",
     sort: query.get("sort") ?? "",
   };
-  const list = useList("workloads", { ...chosen, fields: FIELDS });
+  const sort = chosen.sort === "" ? "-createdAt" : chosen.sort === BY_NAME ? "" : chosen.sort;
+  const list = useList("workloads", { ...chosen, sort, fields: FIELDS });
+  const { state: _state, sort: _sort, ...filters } = chosen;
+  const counts = useCounts("workloads", "state", filters).values;
+  const ofState = (state: string) => (counts ?? []).filter((each) => state.split(",").includes(each.value)).reduce((sum, each) => sum + each.count, 0);
+  const total = chosen.state === "" ? (counts ?? []).reduce((sum, each) => sum + each.count, 0) : ofState(chosen.state);
   const places = usePlaces(list.rows);
   const causes = useCounts("workloads", "cause");
   const set = (name: string, value: string) => change({ [name]: value });
@@ -55,7 +61,7 @@ export function WorkloadsView() {
     <>
       <h1>Workloads</h1>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <Choice label="State" value={chosen.state} options={[["", "any"], ...states.map((each): [string, string] => [each, each.replaceAll(",", " or ")])]} onChange={(value) => set("state", value)} />
+        <Choice label="State" value={chosen.state} options={[["", "any"], ...states.map((each): [string, string] => [each, `${each.replaceAll(",", " or ")}${counts ? ` (${count(ofState(each))})` : ""}`])]} onChange={(value) => set("state", value)} />
         <Choice label="Cause of the wait" value={chosen.cause} options={[["", "any"], ...choices.map((each): [string, string] => [each, causeLabel(each)])]} onChange={(value) => set("cause", value)} />
         <label>
           Queue
@@ -67,7 +73,7 @@ export function WorkloadsView() {
         </label>
         <Choice label="Order" value={chosen.sort} options={ORDERS} onChange={(value) => set("sort", value)} />
         <output>
-          {list.loading ? "…" : `${count(list.rows.length)}${list.hasMore ? " and more" : ""}`}
+          {list.loading ? "…" : list.hasMore && !counts ? `${count(list.rows.length)} and more` : plural(list.hasMore ? total : list.rows.length, "workload")}
         </output>
         {list.hasChanged && (
           <button type="button" onClick={list.again}>

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { columnsOf, costText, isGpuResource } from "../src/accounts";
+import { columnsOf, costText, isGpuResource, mostUsed } from "../src/accounts";
 import type { ReportLine } from "../src/api";
 
 const line = (usedHours: Record<string, number>, more: Partial<ReportLine> = {}): ReportLine => ({
@@ -37,4 +37,11 @@ test("charges and costs have columns where some line has them", () => {
 test("what has no price is told beside the cost", () => {
   assert.equal(costText(line({}, { costUsd: 1234.5 })), "1,234.50");
   assert.equal(costText(line({}, { costUsd: 0.019, unpriced: 2 })), "0.02 + 2 without a price");
+});
+
+test("of many lines those with most use come first, few stay as they are", () => {
+  const lines = [line({ cpu: 1 }), line({ cpu: 3 }), line({}), line({ cpu: 2 })];
+  assert.deepEqual(mostUsed(lines, "cpu", 2).map((each) => each.usedHours["cpu"]), [3, 2]);
+  assert.equal(mostUsed(lines, "cpu", 4), lines);
+  assert.equal(mostUsed(lines, undefined, 3).length, 3);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cohort, Queue } from "../src/api";
-import { rootOf, treeOf } from "../src/tree";
+import { busiestOf, rootOf, treeOf, waitingIn } from "../src/tree";
 
 const GPU = "nvidia.com/gpu";
 
@@ -24,4 +24,14 @@ test("queues and cohorts without queues stand below their cohorts", () => {
 test("the root is the last parent, or the cohort itself", () => {
   assert.equal(rootOf({ cohort: "unit", parents: ["division", "company"] }), "company");
   assert.equal(rootOf({ cohort: "unit", parents: [] }), "unit");
+});
+
+test("of a wide branch, what most workloads wait in is kept in its order", () => {
+  const queues = [queue("a", 0, 8, { waiting: 1 }), queue("b", 0, 8, { waiting: 0 }), queue("alone", 0, 8, { cohort: "", parents: [], waiting: 9 }), queue("idle", 0, 8, { cohort: "", parents: [], waiting: 0 })];
+  const root = treeOf(queues, [{ name: "company", parents: [] as string[] }] as Cohort[]);
+  assert.equal(waitingIn(root), 10);
+  const few = busiestOf(root, 2);
+  assert.deepEqual(few.cohorts.map((each) => each.name), ["company"]);
+  assert.deepEqual(few.queues.map((each) => each.name), ["alone"]);
+  assert.deepEqual(busiestOf(root, 3).queues.map((each) => each.name), ["alone", "idle"]);
 });

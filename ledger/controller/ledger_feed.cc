@@ -41,6 +41,9 @@ LedgerFeed::LedgerFeed(kube::Manager& manager, const Clock& clock, Ledger& ledge
   if (manager_.HasInformer(api::KindOf<api::ResourceFlavor>())) {
     flavors_ = &manager_.InformerFor<api::ResourceFlavor>();
   }
+  if (manager_.HasInformer(api::KindOf<api::ClusterQueue>())) {
+    queues_ = &manager_.InformerFor<api::ClusterQueue>();
+  }
   Connect();
   PostAfter(kSampleEvery, &LedgerFeed::SamplePools);
   if (metrics_ != nullptr) Measure();
@@ -58,6 +61,16 @@ void LedgerFeed::Connect() {
     flavors_->AddHandler(
         {.on_add = take, .on_update = [take](const auto&, const auto& now) { take(now); }});
   }
+  if (queues_ != nullptr) {
+    queues_->AddHandler(
+        {.on_add = [this](const auto& queue) { TakeQuota(*queue); },
+         .on_update =
+             [this](const auto& before, const auto& now) {
+               if (before->spec != now->spec) TakeQuota(*now);
+             },
+         .on_delete =
+             [this](const auto& queue) { Append(quotas_.TakeDeleted(queue->meta.name, Now())); }});
+  }
   if (workloads_ == nullptr) return;
   workloads_->AddHandler(
       {.on_add = [this](const auto& object) { TakeWorkload(nullptr, object); },
@@ -70,10 +83,12 @@ void LedgerFeed::Connect() {
 
 // What a share of a GPU is has to be known first.
 void LedgerFeed::Begin() {
-  if (flavors_ != nullptr && !flavors_->has_synced()) {
+  const bool has_flavors = flavors_ == nullptr || flavors_->has_synced();
+  if (!has_flavors || (queues_ != nullptr && !queues_->has_synced())) {
     return PostAfter(kWhileFull, &LedgerFeed::Begin);
   }
   listed_ = true;
+  TakeQuotas();
   StartSweep();
   PostAfter(kLookForOverflows, &LedgerFeed::LookForOverflows);
 }
@@ -86,11 +101,24 @@ void LedgerFeed::TakeFlavor(const api::ResourceFlavor& flavor) {
   if (text != nullptr) {
     if (auto read = api::ParseShareNumbers(*text)) shares = *std::move(read);
   }
-  if (shares.empty()) {
-    shares_.erase(flavor.meta.name);
-  } else {
-    shares_[flavor.meta.name] = std::move(shares);
-  }
+  std::map<std::string, api::Amount>& known = shares_[flavor.meta.name];
+  if (known == shares) return;
+  known = std::move(shares);
+  TakeQuotas();  // quota in GPUs follows from the shares
+}
+
+void LedgerFeed::Append(std::vector<QuotaRecord> records) {
+  for (QuotaRecord& record : records) ledger_.Append(std::move(record));
+}
+
+// Quota that is seen before the flavors is taken by Begin.
+void LedgerFeed::TakeQuota(const api::ClusterQueue& queue) {
+  if (listed_) Append(quotas_.Take(shares_, queue, Now()));
+}
+
+void LedgerFeed::TakeQuotas() {
+  if (queues_ == nullptr) return;
+  for (const auto& queue : queues_->objects()) TakeQuota(*queue);
 }
 
 void LedgerFeed::TakePrice(const api::ResourceFlavor& flavor) {
@@ -106,7 +134,7 @@ void LedgerFeed::TakePrice(const api::ResourceFlavor& flavor) {
 }
 
 void LedgerFeed::Tell(AttemptRecord record, const api::Workload& workload) {
-  AddGpus(shares_, record);
+  AddGpus(shares_, record.resources);
   if (!users_) record.user.clear();
   const auto& admission = workload.status.admission;
   if (record.reserved && admission) record.hourly_nano = RateOf(*admission, prices_);

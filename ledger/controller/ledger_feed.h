@@ -2,6 +2,7 @@
 //
 //     informers (Workload, ProvisioningRequest) ── changes ─▶ records ─▶ Ledger::Append
 //                       └── sweep, when all are listed, and after overflows ─▶
+//     informer (ClusterQueue) ── changes ─▶ quotas ─▶
 //     informers (Node, Pod) ── once a minute ─▶ samples of pools ─▶
 //
 // The feed makes no request to the API and starts no informer: it listens to the informers that
@@ -21,6 +22,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "api/provisioning_request.h"
 #include "api/queues.h"
@@ -29,6 +31,7 @@
 #include "kube/runtime/manager.h"
 #include "kube/runtime/metrics.h"
 #include "ledger/controller/observation.h"
+#include "ledger/controller/quota_changes.h"
 #include "ledger/ledger.h"
 
 namespace berth::ledger {
@@ -55,6 +58,10 @@ class LedgerFeed {
   void Tell(AttemptRecord record, const api::Workload& workload);
   std::optional<Seconds> DeadlineOfJob(const api::Workload& workload) const;
   void TakeFlavor(const api::ResourceFlavor& flavor);
+  void TakeQuota(const api::ClusterQueue& queue);
+  void TakeQuotas();
+  void Append(std::vector<QuotaRecord> records);
+  Seconds Now() const { return ToSeconds(clock_.Now()); }
   void TakePrice(const api::ResourceFlavor& flavor);
   void TakeWorkload(const WorkloadPtr& before, const WorkloadPtr& after);
   void TakeRequest(const RequestPtr& before, const RequestPtr& after);
@@ -74,7 +81,9 @@ class LedgerFeed {
   kube::Informer<api::Workload>* workloads_ = nullptr;  // null: no controller has the informer
   kube::Informer<api::ProvisioningRequest>* requests_ = nullptr;  // likewise
   kube::Informer<api::ResourceFlavor>* flavors_ = nullptr;        // likewise
+  kube::Informer<api::ClusterQueue>* queues_ = nullptr;           // likewise
   SharesByFlavor shares_;
+  QuotaChanges quotas_;
   PriceByFlavor prices_;
   LedgerStats measured_;  // the figures that metrics have counted already
   bool listed_ = false;   // all objects are listed: changes are recorded one by one

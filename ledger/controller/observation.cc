@@ -211,10 +211,10 @@ std::vector<AttemptRecord> NewsOf(const api::Workload* before, const api::Worklo
   return news;
 }
 
-void AddGpus(const SharesByFlavor& shares, AttemptRecord& attempt) {
+void AddGpus(const SharesByFlavor& shares, std::vector<ResourceUse>& uses) {
   std::map<std::string, api::Amount> gpus;
   std::set<std::string> counted;
-  for (const ResourceUse& use : attempt.resources) {
+  for (const ResourceUse& use : uses) {
     if (use.resource == api::kGpusResource) counted.insert(use.flavor);
     if (use.flavor.empty()) continue;
     api::Amount per_gpu = 0;
@@ -228,10 +228,10 @@ void AddGpus(const SharesByFlavor& shares, AttemptRecord& attempt) {
   }
   for (const auto& [flavor, amount] : gpus) {
     if (!counted.contains(flavor)) {
-      attempt.resources.push_back({flavor, api::kGpusResource, amount});
+      uses.push_back({flavor, api::kGpusResource, amount});
     }
   }
-  std::sort(attempt.resources.begin(), attempt.resources.end());
+  std::sort(uses.begin(), uses.end());
 }
 
 std::optional<std::int64_t> PriceOf(const api::ResourceFlavor& flavor) {

@@ -34,9 +34,9 @@ std::vector<AttemptRecord> NewsOf(const api::Workload* before, const api::Worklo
 // whole GPUs.
 using SharesByFlavor = std::map<std::string, std::map<std::string, api::Amount>>;
 
-// Adds the GPUs of flavors for which the attempt holds GPUs or shares of GPUs, unless the quota of
-// its queue has counted them (api/gpu_shares.h).
-void AddGpus(const SharesByFlavor& shares, AttemptRecord& attempt);
+// Adds the GPUs of flavors with amounts of GPUs or of shares of GPUs, unless the uses of the flavor
+// have the GPUs, which quota of api::kGpusResource counts (api/gpu_shares.h). Sorts `uses`.
+void AddGpus(const SharesByFlavor& shares, std::vector<ResourceUse>& uses);
 
 // The price of a node of each flavor, an hour in billionths of USD; the price of a missing flavor
 // is not known.

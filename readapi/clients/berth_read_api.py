@@ -53,9 +53,10 @@ Capacityrequests = TypedDict("Capacityrequests", { "class": "NotRequired[str]", 
 CapacityrequestsPage = TypedDict("CapacityrequestsPage", { "counts": "NotRequired[list[Count]]",
     "items": "list[Capacityrequests]", "next": "NotRequired[str]", "revision": "str", })
 CohortHistory = TypedDict("CohortHistory", { "cohort": "str", "queues": "list[CohortQueue]",
-    "times": "list[HistoryTime]", })
+    "times": "list[HistoryTime]", "totals": "list[CohortTotal]", })
 CohortPart = TypedDict("CohortPart", { "used": "list[Amount]", })
 CohortQueue = TypedDict("CohortQueue", { "clusterQueue": "str", "parts": "list[CohortPart]", })
+CohortTotal = TypedDict("CohortTotal", { "quota": "list[Amount]", })
 Cohorts = TypedDict("Cohorts", { "fairWeightBillionths": "NotRequired[int | None]",
     "flavors": "NotRequired[list[Quota]]", "id": "str", "name": "NotRequired[str]",
     "parents": "NotRequired[list[str]]", "resources": "NotRequired[list[Use]]",
@@ -74,7 +75,8 @@ Gang = TypedDict("Gang", { "cause": "str", "domains": "list[Room]", "fits": "boo
     "mode": "str", "name": "str", "podSet": "str", "pods": "int", "remark": "str", })
 HeldAmount = TypedDict("HeldAmount", { "amount": "int", "flavor": "str", "resource": "str", "unit": "str", })
 HistoryPart = TypedDict("HistoryPart", { "admitted": "int", "from": "str", "p50WaitSeconds": "int | None",
-    "p90WaitSeconds": "int | None", "preempted": "int", "to": "str", "used": "list[Amount]", })
+    "p90WaitSeconds": "int | None", "preempted": "int", "quota": "list[Amount]", "to": "str",
+    "used": "list[Amount]", })
 HistoryTime = TypedDict("HistoryTime", { "from": "str", "to": "str", })
 HourCounts = TypedDict("HourCounts", { "answered": "int", "provisioned": "int", "stockouts": "int", })
 KarpenterPool = TypedDict("KarpenterPool", { "limits": "dict[str, str]", "name": "str", "ready": "bool | None",
@@ -145,6 +147,7 @@ Session = TypedDict("Session", { "actions": "NotRequired[bool]", "cluster": "Not
 SignIn = TypedDict("SignIn", { "code": "NotRequired[str]", "openId": "NotRequired[OpenIdReturn]",
     "token": "NotRequired[str]", })
 Spared = TypedDict("Spared", { "because": "str", "workload": "str", })
+StatePart = TypedDict("StatePart", { "reserved": "float", "running": "float", "waiting": "dict[str, float]", })
 Step = TypedDict("Step", { "assigned": "NotRequired[list[Assigned]]", "capacity": "NotRequired[CapacityAsked]",
     "lines": "list[str]", "name": "str", "reason": "NotRequired[Reason]", "since": "str | None", "state": "str",
     "tried": "NotRequired[list[CapacityTried]]", })
@@ -189,6 +192,7 @@ WorkloadHistory = TypedDict("WorkloadHistory", { "attempts": "list[Turn]", "capa
     "nodes": "list[PastNode]", })
 WorkloadObjects = TypedDict("WorkloadObjects", { "events": "list[ToldEvent]", "eventsLeftOut": "int",
     "hidden": "list[str]", "objects": "list[ObjectText]", })
+WorkloadStates = TypedDict("WorkloadStates", { "parts": "list[StatePart]", "times": "list[HistoryTime]", })
 WorkloadStory = TypedDict("WorkloadStory", { "before": "int | None", "forecasts": "ForecastHits | None",
     "pods": "list[StoryPod]", "podsLeftOut": "int", "story": "Story", "workload": "Workloads", })
 Workloads = TypedDict("Workloads", { "cause": "NotRequired[str]", "clusterQueue": "NotRequired[str]",
@@ -307,6 +311,11 @@ class ReadApi:
             namespace: list[str] | None = None, ) -> CohortHistory:
         """what each ClusterQueue below a Cohort used over time, from the ledger; of 256 ClusterQueues at most."""
         return self._ask("GET", "/api/v1/history/cohort", {"cohort": cohort, "days": days, "namespace": namespace})
+
+    def read_workload_states( self, *, days: int | None = None, namespace: list[str] | None = None, ) -> WorkloadStates:
+        """how many workloads waited, by cause, had quota, and ran over time, from the ledger: mean numbers of each
+        part of the period."""
+        return self._ask("GET", "/api/v1/history/workloads", {"days": days, "namespace": namespace})
 
     def list_localqueues( self, *, namespace: list[str] | None = None, cluster_queue: list[str] | None = None,
             stop_policy: list[str] | None = None, sort: str | None = None, limit: int | None = None,

@@ -129,6 +129,7 @@ export interface CohortHistory {
   cohort: string;
   queues: CohortQueue[];
   times: HistoryTime[];
+  totals: CohortTotal[];
 }
 export interface CohortPart {
   used: Amount[];
@@ -136,6 +137,9 @@ export interface CohortPart {
 export interface CohortQueue {
   clusterQueue: string;
   parts: CohortPart[];
+}
+export interface CohortTotal {
+  quota: Amount[];
 }
 export interface Cohorts {
   // weight of fair sharing
@@ -219,6 +223,7 @@ export interface HistoryPart {
   p50WaitSeconds: number | null;
   p90WaitSeconds: number | null;
   preempted: number;
+  quota: Amount[];
   to: string;
   used: Amount[];
 }
@@ -524,6 +529,11 @@ export interface Spared {
   because: string;
   workload: string;
 }
+export interface StatePart {
+  reserved: number;
+  running: number;
+  waiting: Record<string, number>;
+}
 export interface Step {
   assigned?: Assigned[];
   capacity?: CapacityAsked;
@@ -691,6 +701,10 @@ export interface WorkloadObjects {
   hidden: string[];
   objects: ObjectText[];
 }
+export interface WorkloadStates {
+  parts: StatePart[];
+  times: HistoryTime[];
+}
 export interface WorkloadStory {
   before: number | null;
   forecasts: ForecastHits | null;
@@ -790,6 +804,12 @@ export class ReadApi {
   // what each ClusterQueue below a Cohort used over time, from the ledger; of 256 ClusterQueues at most
   readCohortHistory(query: { cohort?: string | undefined; days?: number | undefined; namespace?: string[] | undefined } = {}): Promise<CohortHistory> {
     return this.send("GET", `/api/v1/history/cohort`, query);
+  }
+
+  // how many workloads waited, by cause, had quota, and ran over time, from the ledger: mean numbers of each part of the
+  // period
+  readWorkloadStates(query: { days?: number | undefined; namespace?: string[] | undefined } = {}): Promise<WorkloadStates> {
+    return this.send("GET", `/api/v1/history/workloads`, query);
   }
 
   // the LocalQueues

@@ -20,7 +20,8 @@ constexpr std::pair<std::string_view, ParseReport> kReports[] = {
     {kReportHistoryPath, ParseReportHistoryQuery},
     {kHistoryPath, ParseHistoryQuery},
     {kCohortHistoryPath, ParseCohortHistoryQuery},
-    {kCapacityHistoryPath, ParseCapacityHistoryQuery}};
+    {kCapacityHistoryPath, ParseCapacityHistoryQuery},
+    {kStatesHistoryPath, ParseStatesHistoryQuery}};
 
 Error NoSuchPath() {
   return {ErrorCode::kNotFound, std::string("no such path: see ") + kDocumentPath};

@@ -43,5 +43,25 @@ TEST(QueueHistoryTest, AttemptsOutsideThePeriodDoNotCount) {
   EXPECT_EQ(MakeQueueHistory({}, {1000, 1003}, 10).size(), 3U);
 }
 
+TEST(QueueHistoryTest, QuotaOfAPartIsThatAtItsEnd) {
+  const std::vector<QuotaRecord> quotas{
+      {"a", "cpu", 1050, 8}, {"a", "cpu", 1150, 4}, {"a", "cpu", 1300, 0}, {"a", "gpu", 1200, 2}};
+  auto parts = MakeQueueHistory({}, {1000, 1400}, 4);
+  AddQuotas(quotas, parts);
+  using Quota = std::map<std::string, api::Amount>;
+  EXPECT_EQ(parts[0].quota, (Quota{{"cpu", 8}}));
+  EXPECT_EQ(parts[1].quota, (Quota{{"cpu", 4}, {"gpu", 2}}));
+  EXPECT_EQ(parts[2].quota, (Quota{{"gpu", 2}}));
+  EXPECT_EQ(parts[3].quota, (Quota{{"gpu", 2}}));
+}
+
+TEST(QueueHistoryTest, QuotasOfQueuesAddUp) {
+  const std::vector<QuotaRecord> quotas{
+      {"a", "cpu", 1000, 8}, {"b", "cpu", 900, 3}, {"b", "cpu", 1150, 5}, {"b", "gpu", 10, 1}};
+  const auto sums = QuotaSums(quotas, {{1000, 1100}, {1100, 1200}});
+  using Quota = std::map<std::string, api::Amount>;
+  EXPECT_EQ(sums, (std::vector<Quota>{{{"cpu", 11}, {"gpu", 1}}, {{"cpu", 13}, {"gpu", 1}}}));
+}
+
 }  // namespace
 }  // namespace berth::ledger

@@ -82,6 +82,7 @@ TEST_F(SchemaTest, EveryEarlierVersionIsReadMigratedAndWritten) {
     EXPECT_EQ(requests.size(), 1U);
     EXPECT_THAT(*before.NodeTimes({}), IsEmpty());
     EXPECT_THAT(*before.Prices(), IsEmpty());
+    EXPECT_THAT(*before.Quotas(""), IsEmpty());
 
     LedgerFile file = Open();
     LedgerReader after = Reader();
@@ -150,6 +151,30 @@ TEST_F(SchemaTest, PriceIsWrittenOnlyWhenItChanges) {
                                 4000);
   EXPECT_EQ(count->changed, 2);
   EXPECT_THAT(*Reader().Prices(), ElementsAre(first, gone));
+}
+
+TEST_F(SchemaTest, QuotaIsWrittenOnlyWhenItChanges) {
+  LedgerFile file = Open();
+  const QuotaRecord first{"gpus", "cpu", 1000, 5};
+  const QuotaRecord gone{"gpus", "cpu", 3000, 0};
+  const QuotaRecord other{"more", "cpu", 1000, 7};
+  const auto count =
+      file.Write({QuotaRecord{"none", "cpu", 900, 0}, first, other,
+                  QuotaRecord{"gpus", "cpu", 2000, 5}, gone, QuotaRecord{"gpus", "cpu", 4000, 0}},
+                 4000);
+  EXPECT_EQ(count->changed, 3);
+  EXPECT_THAT(*Reader().Quotas(""), ElementsAre(first, gone, other));
+  EXPECT_THAT(*Reader().Quotas("more"), ElementsAre(other));
+}
+
+TEST_F(SchemaTest, TrimDeletesReplacedQuotas) {
+  LedgerFile file = Open({.age = std::chrono::days(2)});
+  const QuotaRecord last{"gpus", "cpu", 1200, 6};
+  const QuotaRecord other{"gpus", "memory", 900, 7};
+  ASSERT_TRUE(file.Write({QuotaRecord{"gpus", "cpu", 1000, 5}, last, other}, 1300));
+  constexpr Seconds kDay = 86'400;
+  ASSERT_TRUE(file.Trim(1201 + 2 * kDay));
+  EXPECT_THAT(*Reader().Quotas("gpus"), ElementsAre(last, other));
 }
 
 TEST_F(SchemaTest, TrimDeletesOldNodesAndReplacedPrices) {

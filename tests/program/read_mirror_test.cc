@@ -238,6 +238,9 @@ TEST_F(ReadMirrorTest, TurnsSortWorkloadsInTheOrderOfTheQueue) {
                                     .p10 = view::ViewTime(),
                                     .p50 = view::ViewTime(),
                                     .p90 = std::nullopt});
+      // A preempted workload keeps its place.
+      workload.status.conditions = {
+          view::TrueCondition(api::kEvicted, api::kPreempted, "", view::SecondsAgo(1))};
     }
     Add(workload, batch.workloads);
   };

@@ -157,6 +157,50 @@ TEST_F(ReportSourceTest, HistoryOfACohortHasTheUsageOfItsQueues) {
   EXPECT_THAT(refused.error().message, HasSubstr("more than 256 ClusterQueues"));
 }
 
+TEST_F(ReportSourceTest, QuotaOverTimeIsForReadersOfAllNamespaces) {
+  Write("a", "team-a");
+  {
+    auto file = ledger::LedgerFile::Open(path_, {});
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->Write({ledger::QuotaRecord{"gpus", "cpu", 99'000, 4000},
+                             ledger::QuotaRecord{"elsewhere", "cpu", 99'000, 9000}},
+                            99'200));
+  }
+  ReportSource source(clock_, path_);
+  readapi::ReportQuery queue{.days = 1, .of = readapi::ReportQuery::Of::kQueue, .name = "gpus"};
+  readapi::ReportQuery cohort{
+      .days = 1, .of = readapi::ReportQuery::Of::kCohort, .name = "company", .queues = {"gpus"}};
+  const auto quota_of = [&](const readapi::ReportQuery& query, const char* list) {
+    const auto text = Ask(source, query);
+    return text ? Json::parse(*text).at(list).back().at("quota") : Json(text.error().message);
+  };
+  EXPECT_EQ(quota_of(queue, "parts"), Json::array());
+  EXPECT_EQ(quota_of(cohort, "totals"), Json::array());
+  queue.names_all = cohort.names_all = true;
+  const Json quota = {{{"resource", "cpu"}, {"unit", "milliCPU"}, {"amount", 4000}}};
+  EXPECT_EQ(quota_of(queue, "parts"), quota);
+  EXPECT_EQ(quota_of(cohort, "totals"), quota);
+}
+
+TEST_F(ReportSourceTest, StatesOverTimeCountVisibleNamespaces) {
+  Write("a", "team-a");
+  Write("b", "team-b");
+  ReportSource source(clock_, path_);
+  readapi::ReportQuery query{.days = 1, .of = readapi::ReportQuery::Of::kStates};
+  const auto last = [&] {
+    const auto text = Ask(source, query);
+    EXPECT_TRUE(text.has_value()) << text.error().message;
+    const Json states = Json::parse(*text);
+    EXPECT_EQ(states.at("times").size(), 96U);
+    EXPECT_EQ(states.at("parts").size(), 96U);
+    return states.at("parts").back();
+  };
+  // Admitted a quarter of an hour ago.
+  EXPECT_EQ(last(), (Json{{"waiting", Json::object()}, {"reserved", 0}, {"running", 2}}));
+  query.namespaces = {"team-a"};
+  EXPECT_EQ(last().at("running"), 1);
+}
+
 // What was asked of clouds for the turns, and the nodes of the Workload.
 TEST_F(ReportSourceTest, AttemptsHaveRequestsForCapacityAndNodes) {
   Write("a", "team-a");

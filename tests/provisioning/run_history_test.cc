@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "provisioning/run_duration.h"
+#include "provisioning/vetoes.h"
 #include "tests/provisioning/world.h"
 
 namespace berth::provisioning {

@@ -11,7 +11,7 @@ COHORTS = 40
 GANGS = 50
 # Each view of the page, and a text that stands there when the view has its data.
 VIEWS = {"/": "100,000", "/workloads": "team-0/job-0", "/workloads/team-0/job-0": "Its turns", "/queues/queue-7": "Waiting, next first",
-         "/capacity": f"8 {GPU} of flavor-11", "/topology": "team-0/gang-49", "/reports?by=clusterqueue": "queue-999"}
+         "/capacity": f"8 {GPU} of flavor-11", "/topology": "team-0/gang-49", "/reports?by=clusterqueue": "Show all 1,000 lines"}
 
 
 def workload(number):
@@ -74,13 +74,19 @@ def turns():
 def cohort_history(query):
     used = [{"resource": GPU, "unit": "items", "amount": 8}]
     return {"cohort": query["cohort"], "times": parts_of(24),
-            "queues": [{"clusterQueue": f"queue-{i}", "parts": [{"used": used}] * 24} for i in range(256)]}
+            "queues": [{"clusterQueue": f"queue-{i}", "parts": [{"used": used}] * 24} for i in range(256)],
+            "totals": [{"quota": [{"resource": GPU, "unit": "items", "amount": 8_000}]}] * 24}
 
 
 def queue_history(query):
     used = [{"resource": GPU, "unit": "items", "amount": 8}]
-    return {"clusterQueue": query["clusterQueue"], "parts": [{**part, "admitted": 5, "preempted": 1, "p50WaitSeconds": 60, "p90WaitSeconds": 600, "used": used}
+    return {"clusterQueue": query["clusterQueue"], "parts": [{**part, "admitted": 5, "preempted": 1, "p50WaitSeconds": 60, "p90WaitSeconds": 600, "used": used, "quota": used}
                                                              for part in parts_of(24)]}
+
+
+def states():
+    parts = [{"waiting": {"quota": 99_000.5, "topology": 1_000}, "reserved": 0, "running": 2_000}] * 96
+    return {"times": parts_of(96), "parts": parts}
 
 
 def capacity():
@@ -149,5 +155,5 @@ def answer(path, query):
     of_query = {"history": queue_history, "history/cohort": cohort_history, "reports": report, "reports/history": report_history}.get(path)
     if of_query:
         return of_query(query)
-    made = {"capacity": capacity, "capacity/history": capacity_history, "topology": topology}.get(path)
+    made = {"capacity": capacity, "capacity/history": capacity_history, "history/workloads": states, "topology": topology}.get(path)
     return made() if made else None

@@ -137,19 +137,23 @@ TEST(QueryTest, AReportOverTimeHasTheQueryOfAReport) {
   }
 }
 
-TEST(QueryTest, CapacityHistoryQueryIsReadOrRefused) {
-  const auto query = ParseCapacityHistoryQuery({{"days", "30"}, {"namespace", "team-a"}});
+TEST(QueryTest, QueriesOfDaysAreReadOrRefused) {
+  const Parameters days{{"days", "30"}, {"namespace", "team-a"}};
+  const auto query = ParseCapacityHistoryQuery(days);
   ASSERT_TRUE(query.has_value());
   EXPECT_EQ(query->of, ReportQuery::Of::kCapacity);
   EXPECT_EQ(query->days, 30);
+  EXPECT_EQ(ParseStatesHistoryQuery(days)->of, ReportQuery::Of::kStates);
   const std::pair<Parameters, const char*> rows[] = {
       {{{"days", "-1"}}, "days: write 1 to 366"},
       {{{"namespace", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"}}, "namespace: more than 16 values"},
       {{{"class", "dws"}}, "unknown"}};
   for (const auto& [parameters, message] : rows) {
-    const auto refused = ParseCapacityHistoryQuery(parameters);
-    ASSERT_FALSE(refused.has_value()) << message;
-    EXPECT_THAT(refused.error().message, HasSubstr(message));
+    for (const auto& refused :
+         {ParseCapacityHistoryQuery(parameters), ParseStatesHistoryQuery(parameters)}) {
+      ASSERT_FALSE(refused.has_value()) << message;
+      EXPECT_THAT(refused.error().message, HasSubstr(message));
+    }
   }
 }
 

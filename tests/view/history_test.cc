@@ -159,6 +159,19 @@ TEST(ReportScreen, StopsOfJobsWithCheckpointsHaveAColumn) {
                 {{"measured", 12}, {"unmeasured", 3}, {"claimedHours", 6.0}, {"lostHours", 20.0}}));
 }
 
+TEST(HistoryScreen, StatesOverTimeHaveTheCausesOfThePage) {
+  ledger::StreamedStates states({1000, 1300}, 2);
+  ledger::AttemptRecord waits = Pending("train", 1000);
+  waits.waits = {{1000, "WaitingForQuota"}, {1100, "ExceedsMaxQuota"}, {1149, "Deactivated"}};
+  states.Add(waits);
+  states.Add(Admitted("eval", 1000, 1000));
+  EXPECT_EQ(WorkloadStatesJson(states), nlohmann::json::parse(R"({
+    "times": [{"from": "1970-01-01T00:16:40Z", "to": "1970-01-01T00:19:10Z"},
+              {"from": "1970-01-01T00:19:10Z", "to": "1970-01-01T00:21:40Z"}],
+    "parts": [{"waiting": {"quota": 0.99}, "reserved": 0, "running": 1},
+              {"waiting": {}, "reserved": 0, "running": 1}]})"));
+}
+
 TEST(ReportTest, CountsOfGpusReplaceShares) {
   ledger::ReportLine line;
   line.key = "team/q";

@@ -10,6 +10,7 @@
 #include "tests/view/view_builder.h"
 #include "view/screens/eta_cell.h"
 #include "view/screens/list.h"
+#include "view/screens/reason.h"
 #include "view/screens/status.h"
 #include "view/screens/why.h"
 
@@ -239,6 +240,28 @@ ClusterView EqualJobs() {
     view.workloads.push_back(job);
   }
   return view;
+}
+
+// The scheduler's own order: an eviction moves a workload behind others for some reasons only.
+TEST(List, PreemptedWorkloadKeepsItsPlace) {
+  const auto order_after = [](const char* reason) {
+    ClusterView view;
+    view.now = ViewTime();
+    view.cluster_queues = {MakeQueue("gpus", "", {{"cpu", 1000}}, {})};
+    view.local_queues = {MakeLocalQueue("team-a", "main", "gpus")};
+    view.workloads = {MakeWorkload("team-a", "young", "main", 500),
+                      MakeWorkload("team-a", "old", "main", 900)};
+    view.workloads[1].status.conditions = {
+        TrueCondition(api::kEvicted, reason, "", SecondsAgo(10))};
+    std::string order;
+    for (const api::Workload* each : InQueueOrder(view)) {
+      order += api::ControllerOf(each->meta)->name + " ";
+    }
+    return order;
+  };
+  EXPECT_EQ(order_after(api::kPreempted), "old young ");
+  EXPECT_EQ(order_after(api::kPodsReadyTimeout), "young old ");
+  EXPECT_EQ(order_after(api::kAdmissionCheckReason), "young old ");
 }
 
 TEST(List, JobWithEqualRequestsNamesTheFirstOfThemAndItsPosition) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
 #include "api/owner_key.h"
+#include "base/nearest_rank.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "provisioning/money.h"
@@ -35,10 +37,7 @@ Lately LatelyOf(const api::StockEntry& entry, WallTime now) {
     if (outcome.result == api::StockResult::kGranted) waits.push_back(outcome.wait_seconds);
   }
   lately.granted = static_cast<int>(waits.size());
-  if (waits.empty()) return lately;
-  const auto middle = waits.begin() + static_cast<std::ptrdiff_t>((waits.size() - 1) / 2);
-  std::nth_element(waits.begin(), middle, waits.end());
-  lately.median_wait_seconds = *middle;
+  lately.median_wait_seconds = QuantileOf(std::move(waits), 0.5);
   return lately;
 }
 

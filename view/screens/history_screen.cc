@@ -1,6 +1,7 @@
 #include "view/screens/history_screen.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 
@@ -8,8 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/gpu_shares.h"
+#include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "view/screens/reason.h"
 
 namespace berth::view {
 namespace {
@@ -385,12 +388,12 @@ json ReportPartsJson(const std::vector<ledger::ReportPart>& parts) {
   return list;
 }
 
-json UsedJson(const ledger::HistoryPart& part) {
-  json used = json::array();
-  for (const auto& [resource, amount] : part.used) {
-    used.push_back({{"resource", resource}, {"unit", UnitOf(resource)}, {"amount", amount}});
+json AmountsJson(const std::map<std::string, api::Amount>& amounts) {
+  json list = json::array();
+  for (const auto& [resource, amount] : amounts) {
+    list.push_back({{"resource", resource}, {"unit", UnitOf(resource)}, {"amount", amount}});
   }
-  return used;
+  return list;
 }
 
 }  // namespace
@@ -409,17 +412,24 @@ json ReportHistoryJson(const ledger::ReportHistory& history, const std::string& 
 
 json CohortHistoryJson(
     const std::string& cohort, const std::vector<ledger::Period>& times,
-    const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue) {
+    const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue,
+    const std::vector<std::map<std::string, api::Amount>>& quotas) {
   json queues = json::array();
   for (const auto& [queue, parts] : parts_by_queue) {
     const bool used = std::any_of(parts.begin(), parts.end(),
                                   [](const auto& part) { return !part.used.empty(); });
     if (!used) continue;
     json shares = json::array();
-    for (const ledger::HistoryPart& part : parts) shares.push_back({{"used", UsedJson(part)}});
+    for (const ledger::HistoryPart& part : parts)
+      shares.push_back({{"used", AmountsJson(part.used)}});
     queues.push_back({{"clusterQueue", queue}, {"parts", std::move(shares)}});
   }
-  return {{"cohort", cohort}, {"times", TimesJson(times)}, {"queues", std::move(queues)}};
+  json totals = json::array();
+  for (const auto& quota : quotas) totals.push_back({{"quota", AmountsJson(quota)}});
+  return {{"cohort", cohort},
+          {"times", TimesJson(times)},
+          {"queues", std::move(queues)},
+          {"totals", std::move(totals)}};
 }
 
 json QueueHistoryJson(const std::string& queue, const std::vector<ledger::HistoryPart>& parts) {
@@ -431,9 +441,27 @@ json QueueHistoryJson(const std::string& queue, const std::vector<ledger::Histor
                     {"preempted", part.preempted},
                     {"p50WaitSeconds", MaybeSeconds(part.p50)},
                     {"p90WaitSeconds", MaybeSeconds(part.p90)},
-                    {"used", UsedJson(part)}});
+                    {"used", AmountsJson(part.used)},
+                    {"quota", AmountsJson(part.quota)}});
   }
   return {{"clusterQueue", queue}, {"parts", std::move(list)}};
+}
+
+json WorkloadStatesJson(const ledger::StreamedStates& states) {
+  // Two digits after the point: a mean has no more to say.
+  const auto round = [](double mean) { return std::round(mean * 100) / 100; };
+  json parts = json::array();
+  for (const ledger::StatePart& part : states.Parts()) {
+    std::map<std::string, double> waiting;
+    for (const auto& [reason, mean] : part.waiting) {
+      if (reason != api::kDeactivated) waiting[CauseOf(reason)] += mean;
+    }
+    for (auto& [cause, mean] : waiting) mean = round(mean);
+    parts.push_back({{"waiting", waiting},
+                     {"reserved", round(part.reserved)},
+                     {"running", round(part.running)}});
+  }
+  return {{"times", TimesJson(states.times())}, {"parts", std::move(parts)}};
 }
 
 json CapacityHistoryJson(const ledger::CapacityHistory& history,

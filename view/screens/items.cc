@@ -63,7 +63,7 @@ Json TurnOf(const api::Workload& workload) {
   if (!IsWaiting(workload) || api::IsTrue(workload.status.conditions, api::kQuotaReserved)) {
     return {};
   }
-  return TurnNumber(PriorityOf(workload), WaitingSince(workload));
+  return TurnNumber(PriorityOf(workload), OrderedBy(workload));
 }
 
 Json MaybeAmount(const std::optional<api::Amount>& amount) {

@@ -11,6 +11,7 @@
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "queue/ordering.h"
 #include "view/screens/place_in_queue.h"
 
 namespace berth::view {
@@ -24,23 +25,6 @@ std::string Lower(std::string text) {
     text[0] = static_cast<char>(text[0] - 'A' + 'a');
   }
   return text;
-}
-
-std::string KindOf(const std::string& condition_reason) {
-  static const std::map<std::string, std::string> kKinds = {
-      {api::kWaitingForQuota, "quota"},
-      {api::kExceedsMaxQuota, "quota"},
-      {api::kWaitingForPreemptedWorkloads, "preempting"},
-      {api::kNoMatchingFlavor, "flavor"},
-      {api::kTopologyPlacementFailed, "topology"},
-      {api::kMisconfigured, "misconfigured"},
-      {api::kSuspended, "stopped"},
-      {api::kOnHold, "held"},
-      {api::kAdmissionGated, "gated"},
-      {api::kWaitingForPodsReady, "pods not ready"},
-      {api::kPendingEvaluation, "queued"}};
-  const auto found = kKinds.find(condition_reason);
-  return found == kKinds.end() ? "waiting" : found->second;
 }
 
 std::optional<api::Amount> AmountOf(const Json& object, const char* key) {
@@ -316,6 +300,23 @@ std::vector<std::string> AssignedHosts(const api::Workload& workload) {
 
 }  // namespace
 
+std::string CauseOf(const std::string& condition_reason) {
+  static const std::map<std::string, std::string> kKinds = {
+      {api::kWaitingForQuota, "quota"},
+      {api::kExceedsMaxQuota, "quota"},
+      {api::kWaitingForPreemptedWorkloads, "preempting"},
+      {api::kNoMatchingFlavor, "flavor"},
+      {api::kTopologyPlacementFailed, "topology"},
+      {api::kMisconfigured, "misconfigured"},
+      {api::kSuspended, "stopped"},
+      {api::kOnHold, "held"},
+      {api::kAdmissionGated, "gated"},
+      {api::kWaitingForPodsReady, "pods not ready"},
+      {api::kPendingEvaluation, "queued"}};
+  const auto found = kKinds.find(condition_reason);
+  return found == kKinds.end() ? "waiting" : found->second;
+}
+
 Json ReasonJson(const Reason& reason) {
   Json out = {{"kind", reason.kind}, {"message", reason.summary}};
   for (const TriedFlavor& tried : reason.tried) out["tried"].push_back(TriedJson(tried));
@@ -370,7 +371,7 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
   }
   const api::Condition* reserved = Find(conditions, api::kQuotaReserved);
   if (reserved == nullptr) return MissingQueueReason(view, workload);
-  Reason reason{.kind = KindOf(reserved->reason), .summary = Lower(reserved->message)};
+  Reason reason{.kind = CauseOf(reserved->reason), .summary = Lower(reserved->message)};
   ReadExplanation(workload, reason);
   if (WasBypassed(workload)) {
     reason.summary = "waits behind a workload with equal requests";
@@ -463,6 +464,8 @@ WallTime WaitingSince(const api::Workload& workload) {
   return workload.meta.creation_timestamp;
 }
 
+WallTime OrderedBy(const api::Workload& workload) { return queue::QueueOrderTime(workload, {}); }
+
 std::int32_t PriorityOf(const api::Workload& workload) {
   return workload.spec.priority.value_or(0);
 }
@@ -483,9 +486,9 @@ std::vector<const api::Workload*> InQueueOrder(const ClusterView& view) {
   std::sort(waiting.begin(), waiting.end(), [&](const api::Workload* a, const api::Workload* b) {
     const auto rank = [&](const api::Workload& w) {
       // Workloads with quota wait for their checks alone and block no other workload.
-      return std::make_tuple(
-          queue_of.at(&w), !api::IsTrue(w.status.conditions, api::kQuotaReserved), turn_of(w),
-          -static_cast<std::int64_t>(PriorityOf(w)), WaitingSince(w), w.meta.uid);
+      return std::make_tuple(queue_of.at(&w),
+                             !api::IsTrue(w.status.conditions, api::kQuotaReserved), turn_of(w),
+                             -static_cast<std::int64_t>(PriorityOf(w)), OrderedBy(w), w.meta.uid);
     };
     return rank(*a) < rank(*b);
   });

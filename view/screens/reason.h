@@ -64,6 +64,10 @@ struct Reason {
 // numbers in the unit beside them.
 nlohmann::json ReasonJson(const Reason& reason);
 
+// The cause of a wait, in a word of the read API, by the reason of QuotaReserved=False: "quota" for
+// WaitingForQuota; "waiting" for reasons that are not Kueue's.
+std::string CauseOf(const std::string& condition_reason);
+
 // The reason for which the waiting `workload` does not run.
 Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
                      const TextStyle& style);
@@ -83,6 +87,11 @@ std::string FinishedResult(const ClusterView& view, const api::Workload& workloa
 
 // The start of the Workload's present wait: its creation, or its last eviction.
 WallTime WaitingSince(const api::Workload& workload);
+
+// The instant by which its queue orders the workload, if the Configuration has Kueue's defaults:
+// queue::QueueOrderTime. A preempted workload keeps its place: it waits since its eviction, and is
+// ordered by its creation.
+WallTime OrderedBy(const api::Workload& workload);
 
 std::int32_t PriorityOf(const api::Workload& workload);
 

@@ -84,7 +84,8 @@ void AddEviction(const ClusterView& view, const api::Workload& workload, Step& s
   const api::Condition* evicted = Find(workload, api::kEvicted);
   if (evicted == nullptr || evicted->status != api::ConditionStatus::kTrue) return;
   step.lines.push_back("was stopped " + FormatTime(evicted->last_transition_time) + " (" +
-                       evicted->reason + "): " + evicted->message);
+                       evicted->reason + ")" + (evicted->message.empty() ? "" : ": ") +
+                       evicted->message);
   if (evicted->reason != api::kPreempted) return;
   // The condition has the preemptor's UID alone.
   for (const api::Workload& other : view.workloads) {

@@ -120,6 +120,33 @@ TEST_F(LedgerFeedTest, AttemptHasThePriceAtAdmissionAndTheUser) {
 }
 
 // An annotation of the time with --ledger-users, or one that somebody else wrote, names nobody.
+TEST_F(LedgerFeedTest, QuotaIsRecordedOnceAndWhenItChanges) {
+  Feed();
+  executor_.RunFor(5s);
+  const auto quotas = [this] {
+    ledger_->Flush();
+    auto reader = ledger::LedgerReader::Open(path_);
+    EXPECT_TRUE(reader);
+    const auto known = *reader->Quotas("");
+    std::vector<std::pair<std::string, api::Amount>> rows;
+    for (const ledger::QuotaRecord& quota : known) {
+      rows.emplace_back(quota.cluster_queue + " " + quota.resource, quota.nominal);
+    }
+    return rows;
+  };
+  const auto first = quotas();
+  EXPECT_THAT(first, ElementsAre(std::pair("cq cpu", 2000)));
+  PutQueues(3);
+  executor_.RunFor(5s);
+  const auto both = quotas();
+  EXPECT_THAT(both, ElementsAre(std::pair("cq cpu", 2000), std::pair("cq cpu", 3000)));
+  Away();
+  PutQueues(4);
+  Again();
+  executor_.RunFor(5s);
+  EXPECT_EQ(quotas().size(), 3U) << "a change during a downtime counts from the start on";
+}
+
 TEST_F(LedgerFeedTest, WithoutTheFlagNoUserIsRecorded) {
   users_ = false;
   Feed();

@@ -197,14 +197,14 @@ TEST(GpusOfAttemptsTest, SharesOfAGpuCountAsPartsOfAGpu) {
                        use("shared", "nvidia.com/gpu", 4),  use("sliced", "vendor.example/part", 3),
                        use("whole", "nvidia.com/gpu", 2)};
   std::vector<ResourceUse> expected = attempt.resources;
-  AddGpus(shares, attempt);
+  AddGpus(shares, attempt.resources);
   expected.push_back(use("shared", "berth.dev/gpus", 1'333'333));
   expected.push_back(use("sliced", "berth.dev/gpus", 1'500'000));
   expected.push_back(use("whole", "berth.dev/gpus", 2'000'000));
   EXPECT_THAT(attempt.resources, ::testing::UnorderedElementsAreArray(expected));
   EXPECT_TRUE(std::is_sorted(attempt.resources.begin(), attempt.resources.end()));
   const std::vector<ResourceUse> once = attempt.resources;
-  AddGpus(shares, attempt);
+  AddGpus(shares, attempt.resources);
   EXPECT_EQ(attempt.resources, once);
 }
 

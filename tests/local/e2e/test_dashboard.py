@@ -312,7 +312,7 @@ class DashboardTest(PageTest):
         self.addCleanup(fake.close)
         forms = Forms(json.loads(self.ask("GET", "/api/v1/openapi.json").text))
         for path in ("workloads", "queues", "capacityrequests", "cohorts", "capacity", "capacity/history", "topology", "workloads/team-0/job-0",
-                     "workloads/team-0/job-0/cost", "workloads/team-0/job-0/objects", "workloads/team-0/job-0/log", "workloads/team-0/job-0/history", "history", "history/cohort", "reports"):
+                     "workloads/team-0/job-0/cost", "workloads/team-0/job-0/objects", "workloads/team-0/job-0/log", "workloads/team-0/job-0/history", "history", "history/cohort", "history/workloads", "reports"):
             forms.check(path, fake.answer(path, {"limit": "3", "clusterQueue": "queue-0", "cohort": "company"} if "/" in path or path == "history" else {}))
         return fake
 
@@ -388,7 +388,7 @@ class DashboardTest(PageTest):
         self.assert_accessible(page, "a chosen gang")
         # A report as it is printed: the accounts without the bar and the filters.
         page.go(fake.root + "/reports?by=clusterqueue")
-        page.wait_for_text("queue-999")
+        page.wait_for_text("Show all 1,000 lines")
         # Over time: GPU hours at first, another measure by choice.
         page.wait_for_text("988 others")
         self.assertEqual(page.run("[...document.querySelector('.panel select').options].map(each => each.text)"),
@@ -407,7 +407,7 @@ class DashboardTest(PageTest):
         """The search, the navigation that folds, the menu of a narrow screen, theme and density: by keys alone, kept over a reload, without a finding of axe."""
         fake = self.fake()
         page = self.open(fake.root + "/reports", width=1280, height=800)
-        page.wait_for_text("queue-999")
+        page.wait_for_text("Show all 1,000 lines")
         hits = "[...document.querySelectorAll('[role=option]')].map(each => each.innerText.replaceAll(/\\s+/g, ' '))"
         # "/" leads to the search, and stands in no field; the arrow keys choose, Enter goes there.
         page.press("/", text="/")

@@ -314,7 +314,7 @@ class ReadApiTest(ReadApiCluster):
         lines = wait_until(lambda: len(made := self.get("/api/v1/reports?by=namespace&days=1&namespace=team-a,team-b", self.admin)[1]["lines"]) == 2 and made,
                            "both attempts are in the ledger", seconds=SECONDS)
         self.assertEqual([line["key"] for line in lines], ["team-a", "team-b"])
-        for path in ("history?clusterQueue=shared", "capacity/history?days=1", "history/cohort?cohort=none"):
+        for path in ("history?clusterQueue=shared", "capacity/history?days=1", "history/cohort?cohort=none", "history/workloads?days=1"):
             mark = "&" if "?" in path else "?"
             status, body, _ = self.get(f"/api/v1/{path}{mark}namespace=team-a,team-b", self.admin)
             self.assertEqual(status, 200, body)

@@ -94,6 +94,8 @@ TEST_F(ReadServerTest, AnswersFollowTheRightsOfTheToken) {
       {"/api/v1/reports", "tenant", 403, "name namespaces"},
       {"/api/v1/reports/history", "tenant", 403, "name namespaces"},
       {"/api/v1/reports/history?days=1&namespace=team-a", "tenant", 200, "report of team-a"},
+      {"/api/v1/history/workloads?days=1", "tenant", 403, "name namespaces"},
+      {"/api/v1/history/workloads?days=1&namespace=team-a", "tenant", 200, "report of team-a"},
       {"/api/v1/reports/history?format=csv", "admin", 400, "a report over time is JSON"},
       {"/api/v1/reports?namespace=team-b", "tenant", 403, "may not list"},
       {"/api/v1/reports?namespace=", "tenant", 403, "may not list"},
