@@ -1,14 +1,15 @@
 #include "ledger/state_history.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace berth::ledger {
 
 StreamedStates::StreamedStates(const Period& period, std::int64_t parts)
-    : times_(Divided(period, parts)), reserved_(Nobody()), running_(Nobody()) {}
+    : times_(Divided(period, parts)), reserved_(Nothing()), running_(Nothing()) {}
 
-StreamedStates::Presence StreamedStates::Nobody() const {
-  return {std::vector<double>(times_.size()), std::vector<std::int64_t>(times_.size() + 1)};
+StreamedStates::Presence StreamedStates::Nothing() const {
+  return {std::vector<double>(times_.size()), std::vector<double>(times_.size() + 1)};
 }
 
 std::size_t StreamedStates::PartAt(Seconds moment) const {
@@ -17,7 +18,7 @@ std::size_t StreamedStates::PartAt(Seconds moment) const {
   return static_cast<std::size_t>(after - times_.begin());
 }
 
-void StreamedStates::AddSpan(Presence& presence, Seconds from, Seconds to) const {
+void StreamedStates::AddSpan(Presence& presence, Seconds from, Seconds to, double number) const {
   if (times_.empty()) return;
   from = std::max(from, times_.front().from);
   to = std::min(to, times_.back().to);
@@ -25,13 +26,13 @@ void StreamedStates::AddSpan(Presence& presence, Seconds from, Seconds to) const
   const std::size_t first = PartAt(from);
   const std::size_t last = PartAt(to - 1);
   if (first == last) {
-    presence.seconds[first] += static_cast<double>(to - from);
+    presence.seconds[first] += number * static_cast<double>(to - from);
     return;
   }
-  presence.seconds[first] += static_cast<double>(times_[first].to - from);
-  presence.seconds[last] += static_cast<double>(to - times_[last].from);
-  ++presence.changes[first + 1];
-  --presence.changes[last];
+  presence.seconds[first] += number * static_cast<double>(times_[first].to - from);
+  presence.seconds[last] += number * static_cast<double>(to - times_[last].from);
+  presence.changes[first + 1] += number;
+  presence.changes[last] -= number;
 }
 
 void StreamedStates::Add(const AttemptRecord& attempt) {
@@ -41,7 +42,7 @@ void StreamedStates::Add(const AttemptRecord& attempt) {
   const Seconds admitted = attempt.admitted.value_or(end);
   const auto wait = [&](const std::string& cause, Seconds from, Seconds to) {
     if (from >= to || to <= times_.front().from) return;
-    AddSpan(waiting_.try_emplace(cause, Nobody()).first->second, from, to);
+    AddSpan(waiting_.try_emplace(cause, Nothing()).first->second, from, to);
   };
   Seconds from = attempt.queued;
   std::string cause;
@@ -54,15 +55,20 @@ void StreamedStates::Add(const AttemptRecord& attempt) {
   wait(cause, from, reserved);
   AddSpan(reserved_, reserved, admitted);
   AddSpan(running_, admitted, end);
+  if (admitted >= end || end <= times_.front().from) return;
+  for (const ResourceUse& use : attempt.resources) {
+    Presence& used = used_.try_emplace(use.resource, Nothing()).first->second;
+    AddSpan(used, admitted, end, static_cast<double>(use.amount));
+  }
 }
 
 std::vector<double> StreamedStates::MeansOf(const Presence& presence) const {
   std::vector<double> means;
-  std::int64_t whole = 0;
+  double whole = 0;
   for (std::size_t i = 0; i < times_.size(); ++i) {
     whole += presence.changes[i];
     const auto length = static_cast<double>(times_[i].to - times_[i].from);
-    means.push_back(static_cast<double>(whole) + presence.seconds[i] / length);
+    means.push_back(whole + presence.seconds[i] / length);
   }
   return means;
 }
@@ -79,6 +85,13 @@ std::vector<StatePart> StreamedStates::Parts() const {
     const auto means = MeansOf(presence);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       if (means[i] > 0) parts[i].waiting[cause] = means[i];
+    }
+  }
+  for (const auto& [resource, presence] : used_) {
+    const auto means = MeansOf(presence);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto mean = static_cast<api::Amount>(std::llround(means[i]));
+      if (mean > 0) parts[i].used[resource] = mean;
     }
   }
   return parts;

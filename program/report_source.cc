@@ -178,16 +178,7 @@ Result<std::string> ReportSource::MakeCohort(const readapi::ReportQuery& query,
   std::map<std::string, std::vector<ledger::HistoryPart>> parts;
   for (const auto& [queue, history] : histories) parts[queue] = history.Parts();
   const auto times = ledger::Divided(period, PartsOf(query.days));
-  std::vector<ledger::QuotaRecord> quotas;
-  if (query.names_all) {
-    BERTH_TRY(quotas, reader.Quotas(""));
-    std::erase_if(quotas, [&query](const ledger::QuotaRecord& quota) {
-      return !std::binary_search(query.queues.begin(), query.queues.end(), quota.cluster_queue);
-    });
-  }
-  return api::FormatJson(
-             view::CohortHistoryJson(query.name, times, parts, ledger::QuotaSums(quotas, times))) +
-         "\n";
+  return api::FormatJson(view::CohortHistoryJson(query.name, times, parts)) + "\n";
 }
 
 Result<std::string> ReportSource::MakeStates(const readapi::ReportQuery& query,
@@ -196,7 +187,12 @@ Result<std::string> ReportSource::MakeStates(const readapi::ReportQuery& query,
   ledger::StreamedStates states(PeriodOf(query, clock_.Now()), StatePartsOf(query.days));
   BERTH_CHECK_OK(EachAttempt(
       reader, filter, [&states](const ledger::AttemptRecord& attempt) { states.Add(attempt); }));
-  return api::FormatJson(view::WorkloadStatesJson(states)) + "\n";
+  std::vector<ledger::QuotaRecord> quotas;
+  if (query.names_all) {
+    BERTH_TRY(quotas, reader.Quotas(""));
+  }
+  const auto sums = ledger::QuotaSums(quotas, states.times());
+  return api::FormatJson(view::WorkloadStatesJson(states, sums)) + "\n";
 }
 
 Result<std::string> ReportSource::MakeOverTime(const readapi::ReportQuery& query,

@@ -4,7 +4,7 @@
 import type { Action, Capacityrequests, Cohorts, Count, ForecastHits, Queues, Report, ReportHistory, Story, StoryPod, WhatIfChanges, Workloads } from "./berth_read_api";
 import { ReadApi } from "./berth_read_api";
 
-export type { Action, Amount, Capacity, CapacityCounts, CapacityHistory, CapacityLine, CapacityPool, CohortHistory, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, PodLog, Quota, Reason, Report, ReportHistory, ReportLine, Step, StoryPod, ToldEvent, Topology, TopologyNode, Use, WhatIf, WhatIfJob, WhatIfSide, WorkloadHistory } from "./berth_read_api";
+export type { Action, Capacity, CapacityCounts, CapacityHistory, CapacityLine, CapacityPool, CohortHistory, Count, Forecast, ForecastHits, Free, Gang, HistoryPart, PodLog, Quota, Reason, Report, ReportHistory, ReportLine, Step, StoryPod, ToldEvent, Topology, TopologyNode, Use, WhatIf, WhatIfJob, WhatIfSide, WorkloadHistory, WorkloadStates } from "./berth_read_api";
 
 export interface Row {
   id: string;

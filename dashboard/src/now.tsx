@@ -23,7 +23,7 @@ const MOST_COHORTS = 1_000;
 const MOST_QUEUES = 1_000;
 const OPEN_REQUESTS = "Pending,Accepted";
 const FIELDS = "namespace,name,clusterQueue,state,cause,waitingSince,turn,eta,remark";
-const MOST_WAITING_QUEUES = 5;
+const FEW_CAUSES = 2; // below more causes there is less room for queues
 const MOST_LOOKED_AT = 200; // for the next starts
 
 export function NowView() {
@@ -42,7 +42,7 @@ export function NowView() {
         <div class="third">
           <Panel title="Why workloads wait">
             <Causes values={now?.causes ?? null} problem={now?.problem?.message ?? ""} />
-            <WaitingQueues queues={queues?.rows ?? []} />
+            <WaitingQueues queues={queues?.rows ?? []} most={(now?.causes ?? []).length > FEW_CAUSES ? 3 : 5} />
           </Panel>
         </div>
         <div class="third">
@@ -56,7 +56,7 @@ export function NowView() {
             <Waits rows={oldest.rows} />
           </Panel>
         </div>
-        {queues && !queues.loading && <NowCharts queues={queues.rows} main={now.main} />}
+        {queues && !queues.loading && <NowCharts main={now.main} />}
         <div>
           <Panel title="Queues">
             {queues ? <Empty list={queues}>There are no queues yet: create a ClusterQueue and a LocalQueue that feeds it.</Empty> : <Skeleton />}
@@ -212,16 +212,16 @@ function Causes({ values, problem }: { values: Count[] | null; problem: string }
 }
 
 // In which queues most workloads wait, where they wait in several.
-function WaitingQueues({ queues }: { queues: Queue[] }) {
+function WaitingQueues({ queues, most: mostShown }: { queues: Queue[]; most: number }) {
   const waiting = queues.filter((queue) => queue.waiting > 0).sort((a, b) => b.waiting - a.waiting || a.name.localeCompare(b.name));
   const most = waiting[0]?.waiting ?? 0;
   if (waiting.length < 2) return null;
-  const further = waiting.length - MOST_WAITING_QUEUES;
+  const further = waiting.length - mostShown;
   return (
     <>
       <h3>In which queues</h3>
       <ul class="causes">
-        {waiting.slice(0, MOST_WAITING_QUEUES).map((queue) => (
+        {waiting.slice(0, mostShown).map((queue) => (
           <li key={queue.name}>
             <Link to={paths.queue(queue.name)}>{queue.name}</Link>
             <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">

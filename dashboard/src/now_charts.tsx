@@ -1,18 +1,17 @@
 // The last hours on the first view: workloads, causes of waits, and the use of the main resource against its quota and
 // what ready nodes have. The page draws what it has seen, and before that what the ledger knows.
 import { useMemo, useState } from "preact/hooks";
-import { cohortHistory, queueHistory, workloadStates, type Amount, type Queue } from "./api";
+import { workloadStates, type WorkloadStates } from "./api";
 import { TimeChart, type ChartLine, type Window } from "./chart";
-import { amount, count, isInfinite } from "./format";
+import { amount, count } from "./format";
 import { Segments } from "./frame";
 import { scope, useAnswer } from "./live";
 import { clock, Panel } from "./parts";
-import { pastNumbers, type Numbers } from "./past_states";
+import { pastNumbers, pastUse, type Numbers } from "./past_states";
 import { useAddressed } from "./router";
 import { withGaps, type Sample } from "./seen";
 import { Store, useStore } from "./store";
 import { isMain, type Total } from "./totals";
-import { rootOf } from "./tree";
 import { samples } from "./watch";
 import { causeColor, causeLabel } from "./words";
 
@@ -22,7 +21,6 @@ const SPANS = [
   { value: "21600", word: "6 h" },
   { value: "86400", word: "24 h" },
 ];
-const MOST_ASKED = 4; // roots of cohorts, and queues without a cohort
 const MOST_CAUSES = 8;
 
 const LEAST_S = 300;
@@ -36,19 +34,19 @@ function usualSpan(all: Sample[], past: Numbers[], now: number): number {
   return Math.max(LEAST_S, Math.min(most, now - Math.min(all[0]?.at ?? now, past[0]?.at ?? now)));
 }
 
-// Empty without a ledger.
-function usePastNumbers(all: Sample[]): Numbers[] {
+// What the ledger knows of the last day; null: nothing, or there is none.
+function usePast(): WorkloadStates | null {
   const namespace = useStore(scope);
-  const { answer } = useAnswer(null, `states ${namespace}`, () => workloadStates(1, namespace).catch(() => null));
-  return useMemo(() => (answer ? pastNumbers(answer, all) : []), [answer, all]);
+  return useAnswer(null, `states ${namespace}`, () => workloadStates(1, namespace).catch(() => null)).answer;
 }
 
-export function NowCharts({ queues, main }: { queues: Queue[]; main: Total | null }) {
+export function NowCharts({ main }: { main: Total | null }) {
   const all = useStore(samples);
   const now = Math.floor(useStore(clock) / 5_000) * 5 + 5;
   const [window] = useState<Window>(() => new Store<{ from: number; to: number } | null>(null));
   const [asked, setSpan] = useAddressed("span", "");
-  const past = usePastNumbers(all);
+  const states = usePast();
+  const past = useMemo(() => (states ? pastNumbers(states, all) : []), [states, all]);
   const from = now - (SPANS.some((each) => each.value === asked) ? Number(asked) : usualSpan(all, past, now));
   const lines = useMemo(() => linesOf(all, past, now), [all, past, Math.floor(now / 30)]);
   const choose = (value: string) => {
@@ -72,7 +70,7 @@ export function NowCharts({ queues, main }: { queues: Queue[]; main: Total | nul
       {main && (
         <div class="third rest">
           <Panel title={`${main.resource} in use`}>
-            <UseChart queues={queues} main={main} all={all} {...common} />
+            <UseChart states={states} main={main} all={all} {...common} />
           </Panel>
         </div>
       )}
@@ -107,7 +105,7 @@ function linesOf(all: Sample[], past: Numbers[], now: number): Lines {
 }
 
 interface UseChartOf {
-  queues: Queue[];
+  states: WorkloadStates | null;
   main: Total;
   all: Sample[];
   end: number | undefined;
@@ -116,10 +114,11 @@ interface UseChartOf {
   window: Window;
 }
 
-// The ledger's hours of the last day, then the samples.
-function UseChart({ queues, main, all, end, from, to, window }: UseChartOf) {
-  const past = usePast(queues, main);
+// The ledger's quarters of an hour, then the samples. The use of chosen namespaces is left out: the samples have that of all.
+function UseChart({ states, main, all, end, from, to, window }: UseChartOf) {
+  const isWhole = useStore(scope) === "";
   const lines = useMemo(() => {
+    const past = states && isWhole ? pastUse(states, (resource) => isMain(main.resource, resource)) : [];
     const points = withGaps(all, to);
     const first = points[0]?.at ?? Infinity;
     const before = past.filter((each) => each.at < first);
@@ -131,43 +130,6 @@ function UseChart({ queues, main, all, end, from, to, window }: UseChartOf) {
     const nodes = [...before.map(() => null), ...points.map((point) => ("used" in point ? (point.nodes ?? null) : null))];
     if (nodes.some((value) => value !== null)) drawn.push({ label: "on ready nodes", values: nodes, text, color: "--c3", look: "step" });
     return { times: [...before.map((each) => each.at), ...points.map((point) => point.at)], drawn };
-  }, [past, all, main]);
+  }, [states, isWhole, all, main]);
   return <TimeChart label={`${main.resource} in use against quota and nodes`} times={lines.times} lines={lines.drawn} end={end} from={from} to={to} window={window} />;
-}
-
-interface Past {
-  at: number;
-  used: number;
-  quota: number | null; // null: not known
-}
-
-const NO_PAST: Past[] = [];
-
-// What the queues used in the hours before; empty without a ledger, and where the reader may not see all queues.
-function usePast(queues: Queue[], main: Total): Past[] {
-  const namespace = useStore(scope);
-  const roots = [...new Set(queues.map(rootOf).filter(Boolean))].slice(0, MOST_ASKED);
-  const lone = queues.filter((queue) => queue.cohort === "").map((queue) => queue.name).slice(0, MOST_ASKED);
-  const { answer } = useAnswer(null, `use ${main.resource} ${namespace} ${roots.join()} ${lone.join()}`, async () => {
-    if (namespace !== "") return [];
-    const cohorts = await Promise.all(roots.map((root) => cohortHistory(root, 1).catch(() => null)));
-    const alone = await Promise.all(lone.map((name) => queueHistory(name, 1, "").catch(() => null)));
-    const amountOf = (amounts: Amount[]) => amounts.filter((each) => isMain(main.resource, each.resource)).reduce((sum, each) => sum + each.amount, 0);
-    const sums = new Map<string, { used: number; quota: number }>();
-    const add = (part: string | undefined, used: Amount[], quota: Amount[]) => {
-      if (part === undefined) return;
-      const sum = sums.get(part) ?? { used: 0, quota: 0 };
-      sums.set(part, { used: sum.used + amountOf(used), quota: sum.quota + amountOf(quota) });
-    };
-    for (const cohort of cohorts) {
-      for (const queue of cohort?.queues ?? []) queue.parts.forEach((part, i) => add(cohort?.times[i]?.from, part.used, []));
-      cohort?.totals.forEach((total, i) => add(cohort.times[i]?.from, [], total.quota));
-    }
-    for (const queue of alone) for (const part of queue?.parts ?? []) add(part.from, part.used, part.quota);
-    return [...sums]
-      .map(([at, { used, quota }]) => ({ at: Date.parse(at) / 1000, used, quota: quota === 0 || isInfinite(quota, main.unit) ? null : quota }))
-      .filter((each) => Number.isFinite(each.at))
-      .sort((a, b) => a.at - b.at);
-  });
-  return answer ?? NO_PAST;
 }

@@ -27,12 +27,7 @@ function Branch({ cohort, depth, isOpen }: { cohort: Cohort; depth: number; isOp
       <ul class="tree" style={{ "--depth": depth }}>
         {cohorts.map((below) => (
           <li key={`cohort ${below.name}`}>
-            <details open={isOpen || (depth === 0 && all === 1)}>
-              <summary>
-                <CohortLine cohort={below} />
-              </summary>
-              <Branch cohort={below} depth={depth + 1} isOpen={isOpen} />
-            </details>
+            <Fold cohort={below} depth={depth} isOpen={isOpen || (depth === 0 && all === 1)} areLowerOpen={isOpen} />
           </li>
         ))}
         {queues.map((queue) => (
@@ -47,6 +42,19 @@ function Branch({ cohort, depth, isOpen }: { cohort: Cohort; depth: number; isOp
         </button>
       )}
     </>
+  );
+}
+
+// What is below a closed cohort is not drawn.
+function Fold({ cohort, depth, isOpen: isOpenAtFirst, areLowerOpen }: { cohort: Cohort; depth: number; isOpen: boolean; areLowerOpen: boolean }) {
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
+  return (
+    <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <CohortLine cohort={cohort} />
+      </summary>
+      {isOpen && <Branch cohort={cohort} depth={depth + 1} isOpen={areLowerOpen} />}
+    </details>
   );
 }
 

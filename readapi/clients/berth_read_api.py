@@ -53,10 +53,9 @@ Capacityrequests = TypedDict("Capacityrequests", { "class": "NotRequired[str]", 
 CapacityrequestsPage = TypedDict("CapacityrequestsPage", { "counts": "NotRequired[list[Count]]",
     "items": "list[Capacityrequests]", "next": "NotRequired[str]", "revision": "str", })
 CohortHistory = TypedDict("CohortHistory", { "cohort": "str", "queues": "list[CohortQueue]",
-    "times": "list[HistoryTime]", "totals": "list[CohortTotal]", })
+    "times": "list[HistoryTime]", })
 CohortPart = TypedDict("CohortPart", { "used": "list[Amount]", })
 CohortQueue = TypedDict("CohortQueue", { "clusterQueue": "str", "parts": "list[CohortPart]", })
-CohortTotal = TypedDict("CohortTotal", { "quota": "list[Amount]", })
 Cohorts = TypedDict("Cohorts", { "fairWeightBillionths": "NotRequired[int | None]",
     "flavors": "NotRequired[list[Quota]]", "id": "str", "name": "NotRequired[str]",
     "parents": "NotRequired[list[str]]", "resources": "NotRequired[list[Use]]",
@@ -75,8 +74,8 @@ Gang = TypedDict("Gang", { "cause": "str", "domains": "list[Room]", "fits": "boo
     "mode": "str", "name": "str", "podSet": "str", "pods": "int", "remark": "str", })
 HeldAmount = TypedDict("HeldAmount", { "amount": "int", "flavor": "str", "resource": "str", "unit": "str", })
 HistoryPart = TypedDict("HistoryPart", { "admitted": "int", "from": "str", "p50WaitSeconds": "int | None",
-    "p90WaitSeconds": "int | None", "preempted": "int", "quota": "list[Amount]", "to": "str",
-    "used": "list[Amount]", })
+    "p90WaitSeconds": "int | None", "preempted": "int", "quota": "list[Amount]", "to": "str", "used": "list[Amount]",
+    })
 HistoryTime = TypedDict("HistoryTime", { "from": "str", "to": "str", })
 HourCounts = TypedDict("HourCounts", { "answered": "int", "provisioned": "int", "stockouts": "int", })
 KarpenterPool = TypedDict("KarpenterPool", { "limits": "dict[str, str]", "name": "str", "ready": "bool | None",
@@ -147,7 +146,8 @@ Session = TypedDict("Session", { "actions": "NotRequired[bool]", "cluster": "Not
 SignIn = TypedDict("SignIn", { "code": "NotRequired[str]", "openId": "NotRequired[OpenIdReturn]",
     "token": "NotRequired[str]", })
 Spared = TypedDict("Spared", { "because": "str", "workload": "str", })
-StatePart = TypedDict("StatePart", { "reserved": "float", "running": "float", "waiting": "dict[str, float]", })
+StatePart = TypedDict("StatePart", { "quota": "list[Amount]", "reserved": "float", "running": "float",
+    "used": "list[Amount]", "waiting": "dict[str, float]", })
 Step = TypedDict("Step", { "assigned": "NotRequired[list[Assigned]]", "capacity": "NotRequired[CapacityAsked]",
     "lines": "list[str]", "name": "str", "reason": "NotRequired[Reason]", "since": "str | None", "state": "str",
     "tried": "NotRequired[list[CapacityTried]]", })
@@ -312,7 +312,8 @@ class ReadApi:
         """what each ClusterQueue below a Cohort used over time, from the ledger; of 256 ClusterQueues at most."""
         return self._ask("GET", "/api/v1/history/cohort", {"cohort": cohort, "days": days, "namespace": namespace})
 
-    def read_workload_states( self, *, days: int | None = None, namespace: list[str] | None = None, ) -> WorkloadStates:
+    def read_workload_states( self, *, days: int | None = None, namespace: list[str] | None = None,
+            ) -> WorkloadStates:
         """how many workloads waited, by cause, had quota, and ran over time, from the ledger: mean numbers of each
         part of the period."""
         return self._ask("GET", "/api/v1/history/workloads", {"days": days, "namespace": namespace})

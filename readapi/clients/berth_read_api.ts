@@ -129,7 +129,6 @@ export interface CohortHistory {
   cohort: string;
   queues: CohortQueue[];
   times: HistoryTime[];
-  totals: CohortTotal[];
 }
 export interface CohortPart {
   used: Amount[];
@@ -137,9 +136,6 @@ export interface CohortPart {
 export interface CohortQueue {
   clusterQueue: string;
   parts: CohortPart[];
-}
-export interface CohortTotal {
-  quota: Amount[];
 }
 export interface Cohorts {
   // weight of fair sharing
@@ -530,8 +526,10 @@ export interface Spared {
   workload: string;
 }
 export interface StatePart {
+  quota: Amount[];
   reserved: number;
   running: number;
+  used: Amount[];
   waiting: Record<string, number>;
 }
 export interface Step {
@@ -806,8 +804,8 @@ export class ReadApi {
     return this.send("GET", `/api/v1/history/cohort`, query);
   }
 
-  // how many workloads waited, by cause, had quota, and ran over time, from the ledger: mean numbers of each part of the
-  // period
+  // how many workloads waited, by cause, had quota, and ran over time, from the ledger: mean numbers of each part of
+  // the period
   readWorkloadStates(query: { days?: number | undefined; namespace?: string[] | undefined } = {}): Promise<WorkloadStates> {
     return this.send("GET", `/api/v1/history/workloads`, query);
   }

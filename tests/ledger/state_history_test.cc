@@ -53,6 +53,16 @@ TEST(StateHistoryTest, WhatHasNotEndedGoesOn) {
   EXPECT_THAT(parts[2].waiting, ElementsAre(Pair("topology", 1)));
 }
 
+TEST(StateHistoryTest, UseIsWhatAdmittedAttemptsHeld) {
+  StreamedStates states({1000, 1200}, 2);
+  states.Add(test::Ended(test::Admitted("a", 1000, 1050), 1150, kSucceeded));
+  states.Add(test::Pending("b"));
+  const auto parts = states.Parts();
+  using Used = std::map<std::string, api::Amount>;
+  EXPECT_EQ(parts[0].used, (Used{{"cpu", 1000}, {"nvidia.com/gpu", 1}}));
+  EXPECT_EQ(parts[1].used, (Used{{"cpu", 1000}, {"nvidia.com/gpu", 1}}));
+}
+
 TEST(StateHistoryTest, WhatEndedWithoutQuotaWaitedUntilThen) {
   StreamedStates states({1000, 1100}, 1);
   states.Add(AttemptOf(1000, std::nullopt, std::nullopt, 1050, {{1000, "quota"}}));

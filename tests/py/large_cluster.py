@@ -74,8 +74,7 @@ def turns():
 def cohort_history(query):
     used = [{"resource": GPU, "unit": "items", "amount": 8}]
     return {"cohort": query["cohort"], "times": parts_of(24),
-            "queues": [{"clusterQueue": f"queue-{i}", "parts": [{"used": used}] * 24} for i in range(256)],
-            "totals": [{"quota": [{"resource": GPU, "unit": "items", "amount": 8_000}]}] * 24}
+            "queues": [{"clusterQueue": f"queue-{i}", "parts": [{"used": used}] * 24} for i in range(256)]}
 
 
 def queue_history(query):
@@ -85,8 +84,9 @@ def queue_history(query):
 
 
 def states():
-    parts = [{"waiting": {"quota": 99_000.5, "topology": 1_000}, "reserved": 0, "running": 2_000}] * 96
-    return {"times": parts_of(96), "parts": parts}
+    amounts = [{"resource": GPU, "unit": "items", "amount": 8_000}]
+    parts = [{"waiting": {"quota": 100_000.5}, "reserved": 0, "running": 2_000, "used": amounts, "quota": amounts}] * 24
+    return {"times": parts_of(24), "parts": parts}
 
 
 def capacity():

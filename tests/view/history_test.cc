@@ -165,11 +165,16 @@ TEST(HistoryScreen, StatesOverTimeHaveTheCausesOfThePage) {
   waits.waits = {{1000, "WaitingForQuota"}, {1100, "ExceedsMaxQuota"}, {1149, "Deactivated"}};
   states.Add(waits);
   states.Add(Admitted("eval", 1000, 1000));
-  EXPECT_EQ(WorkloadStatesJson(states), nlohmann::json::parse(R"({
+  EXPECT_EQ(WorkloadStatesJson(states, {{}, {{"cpu", 4000}}}), nlohmann::json::parse(R"({
     "times": [{"from": "1970-01-01T00:16:40Z", "to": "1970-01-01T00:19:10Z"},
               {"from": "1970-01-01T00:19:10Z", "to": "1970-01-01T00:21:40Z"}],
-    "parts": [{"waiting": {"quota": 0.99}, "reserved": 0, "running": 1},
-              {"waiting": {}, "reserved": 0, "running": 1}]})"));
+    "parts": [{"waiting": {"quota": 0.99}, "reserved": 0, "running": 1, "quota": [],
+               "used": [{"resource": "cpu", "unit": "milliCPU", "amount": 2000},
+                        {"resource": "nvidia.com/gpu", "unit": "items", "amount": 1}]},
+              {"waiting": {}, "reserved": 0, "running": 1,
+               "quota": [{"resource": "cpu", "unit": "milliCPU", "amount": 4000}],
+               "used": [{"resource": "cpu", "unit": "milliCPU", "amount": 2000},
+                        {"resource": "nvidia.com/gpu", "unit": "items", "amount": 1}]}]})"));
 }
 
 TEST(ReportTest, CountsOfGpusReplaceShares) {

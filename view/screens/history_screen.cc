@@ -412,8 +412,7 @@ json ReportHistoryJson(const ledger::ReportHistory& history, const std::string& 
 
 json CohortHistoryJson(
     const std::string& cohort, const std::vector<ledger::Period>& times,
-    const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue,
-    const std::vector<std::map<std::string, api::Amount>>& quotas) {
+    const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue) {
   json queues = json::array();
   for (const auto& [queue, parts] : parts_by_queue) {
     const bool used = std::any_of(parts.begin(), parts.end(),
@@ -424,12 +423,7 @@ json CohortHistoryJson(
       shares.push_back({{"used", AmountsJson(part.used)}});
     queues.push_back({{"clusterQueue", queue}, {"parts", std::move(shares)}});
   }
-  json totals = json::array();
-  for (const auto& quota : quotas) totals.push_back({{"quota", AmountsJson(quota)}});
-  return {{"cohort", cohort},
-          {"times", TimesJson(times)},
-          {"queues", std::move(queues)},
-          {"totals", std::move(totals)}};
+  return {{"cohort", cohort}, {"times", TimesJson(times)}, {"queues", std::move(queues)}};
 }
 
 json QueueHistoryJson(const std::string& queue, const std::vector<ledger::HistoryPart>& parts) {
@@ -447,11 +441,14 @@ json QueueHistoryJson(const std::string& queue, const std::vector<ledger::Histor
   return {{"clusterQueue", queue}, {"parts", std::move(list)}};
 }
 
-json WorkloadStatesJson(const ledger::StreamedStates& states) {
+json WorkloadStatesJson(const ledger::StreamedStates& states,
+                        const std::vector<std::map<std::string, api::Amount>>& quotas) {
   // Two digits after the point: a mean has no more to say.
   const auto round = [](double mean) { return std::round(mean * 100) / 100; };
   json parts = json::array();
-  for (const ledger::StatePart& part : states.Parts()) {
+  const std::vector<ledger::StatePart> known = states.Parts();
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const ledger::StatePart& part = known[i];
     std::map<std::string, double> waiting;
     for (const auto& [reason, mean] : part.waiting) {
       if (reason != api::kDeactivated) waiting[CauseOf(reason)] += mean;
@@ -459,7 +456,9 @@ json WorkloadStatesJson(const ledger::StreamedStates& states) {
     for (auto& [cause, mean] : waiting) mean = round(mean);
     parts.push_back({{"waiting", waiting},
                      {"reserved", round(part.reserved)},
-                     {"running", round(part.running)}});
+                     {"running", round(part.running)},
+                     {"used", AmountsJson(part.used)},
+                     {"quota", AmountsJson(quotas[i])}});
   }
   return {{"times", TimesJson(states.times())}, {"parts", std::move(parts)}};
 }

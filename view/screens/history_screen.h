@@ -42,13 +42,14 @@ nlohmann::json ReportHistoryJson(const ledger::ReportHistory& history, const std
 nlohmann::json QueueHistoryJson(const std::string& queue,
                                 const std::vector<ledger::HistoryPart>& parts);
 // `times`: the parts, which all histories have. Queues that used nothing are
-// left out. `quotas`: of all queues of the Cohort at the end of each part, by resource.
+// left out.
 nlohmann::json CohortHistoryJson(
     const std::string& cohort, const std::vector<ledger::Period>& times,
-    const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue,
-    const std::vector<std::map<std::string, api::Amount>>& quotas);
-// Causes of waits are those of CauseOf().
-nlohmann::json WorkloadStatesJson(const ledger::StreamedStates& states);
+    const std::map<std::string, std::vector<ledger::HistoryPart>>& parts_by_queue);
+// Causes of waits are those of CauseOf(). `quotas`: of all queues at the end of each part, by
+// resource.
+nlohmann::json WorkloadStatesJson(const ledger::StreamedStates& states,
+                                  const std::vector<std::map<std::string, api::Amount>>& quotas);
 // `prices`: in the order of flavors and times. The prices that held in the period are shown.
 nlohmann::json CapacityHistoryJson(const ledger::CapacityHistory& history,
                                    const std::vector<ledger::PriceRecord>& prices,

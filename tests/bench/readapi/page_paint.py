@@ -25,7 +25,7 @@ from fake_read_api import FakeReadApi  # noqa: E402
 from large_cluster import VIEWS  # noqa: E402
 
 PAINT = "(performance.getEntriesByName('first-contentful-paint')[0] || {}).startTime || 0"
-SMALL = {"/": "Why workloads wait", "/workloads": "No workload is of this kind", "/capacity": "No request for capacity", "/reports": "Of the last"}
+SMALL = {"/": "Why workloads wait", "/workloads": "No workload is of this kind", "/capacity": "There is no request for capacity", "/reports": "Of the last"}
 
 
 def files_of(root):

@@ -44,7 +44,7 @@ class DashboardStoryTest(PageTest):
         pages["workloads"].wait_for("[...document.querySelectorAll('.table-body [role=row]')]"
                                     ".some(row => row.innerText.includes('sample-job-h100') && row.innerText.includes('succeeded'))")
         pages["queue"].wait_for("!document.body.innerText.includes('sample-job-h100')")
-        pages["capacity"].wait_for_text("No request for capacity is of this kind.")
+        pages["capacity"].wait_for_text("There is no request for capacity.")
         now.wait_for_text("Nothing waits.")
         for name, page in {"now": now, **pages}.items():
             self.assert_accessible(page, f"{name}, at the end")

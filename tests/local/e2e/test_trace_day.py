@@ -84,7 +84,8 @@ class TraceDayTest(PageTest):
             self.assertGreater(part["waiting"]["quota"], 2)
         for queue in ("first", "second"):
             self.assertEqual(self.get(f"history?clusterQueue={queue}&days=1")["parts"][-1]["quota"], [{"resource": "cpu", "unit": "milliCPU", "amount": 4000}])
-        self.assertEqual(self.get("history/cohort?cohort=both&days=1")["totals"][-1]["quota"], [{"resource": "cpu", "unit": "milliCPU", "amount": 8000}])
+        self.assertEqual(states["parts"][-1]["quota"], [{"resource": "cpu", "unit": "milliCPU", "amount": 8000}])
+        self.assertEqual(whole[-1]["used"], [{"resource": "cpu", "unit": "milliCPU", "amount": 8000}])
 
     def test_positions_are_those_of_the_scheduler(self):
         """Preempted Workloads come before those that were submitted later, as in Kueue's visibility API."""
