@@ -33,7 +33,8 @@ Resource Workloads() {
           {"waitingSince", kTime, Use::kSort, "start of the present wait; null: it does not wait"},
           {"turn", kNumber, Use::kSort,
            "place of a waiting Workload among those of its ClusterQueue: smaller goes first "
-           "(priority, then the start of the wait); null: it does not wait, or has its quota"},
+           "(priority, then creation, or the eviction that moved it behind others); null: it does "
+           "not wait, or has its quota"},
           {"eta", kObject, Use::kPlain,
            "forecast of the start: {at, p10, p50, p90}, instants, null: never; null: no forecast",
            Readers::kAll, "Forecast|null"},

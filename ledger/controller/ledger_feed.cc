@@ -88,7 +88,6 @@ void LedgerFeed::Begin() {
     return PostAfter(kWhileFull, &LedgerFeed::Begin);
   }
   listed_ = true;
-  TakeQuotas();
   StartSweep();
   PostAfter(kLookForOverflows, &LedgerFeed::LookForOverflows);
 }
@@ -111,7 +110,7 @@ void LedgerFeed::Append(std::vector<QuotaRecord> records) {
   for (QuotaRecord& record : records) ledger_.Append(std::move(record));
 }
 
-// Quota that is seen before the flavors is taken by Begin.
+// Quota that is seen before the flavors is taken by the first sweep.
 void LedgerFeed::TakeQuota(const api::ClusterQueue& queue) {
   if (listed_) Append(quotas_.Take(shares_, queue, Now()));
 }
@@ -203,6 +202,8 @@ void LedgerFeed::StartSweep() {
   cursor_ = {};
   present_.clear();
   overflows_ = ledger_.stats().overflows;
+  quotas_ = {};
+  TakeQuotas();
   SweepSlice();
 }
 

@@ -742,8 +742,8 @@ export interface Workloads {
   requests?: Amount[];
   // waiting, reserved, running, stopping, deactivated, succeeded, failed
   state?: string;
-  // place of a waiting Workload among those of its ClusterQueue: smaller goes first (priority, then the start of the
-  // wait); null: it does not wait, or has its quota
+  // place of a waiting Workload among those of its ClusterQueue: smaller goes first (priority, then creation, or the
+  // eviction that moved it behind others); null: it does not wait, or has its quota
   turn?: number | null;
   // start of the present wait; null: it does not wait
   waitingSince?: string | null;
