@@ -17,6 +17,7 @@
 #include "view/screens/items.h"
 #include "view/screens/reason.h"
 #include "view/screens/why.h"
+#include "view/view_reader.h"
 
 namespace berth::program {
 namespace {
