@@ -19,7 +19,6 @@ std::size_t StreamedStates::PartAt(Seconds moment) const {
 }
 
 void StreamedStates::AddSpan(Presence& presence, Seconds from, Seconds to, double number) const {
-  if (times_.empty()) return;
   from = std::max(from, times_.front().from);
   to = std::min(to, times_.back().to);
   if (from >= to) return;

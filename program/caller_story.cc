@@ -1,8 +1,6 @@
 #include "program/caller_story.h"
 
 #include <algorithm>
-#include <limits>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -75,13 +73,8 @@ class StoryNeighbours {
   }
 
  private:
-  // The order of a queue: InQueueOrder of screens/reason.h.
-  std::tuple<std::int64_t, std::int64_t, WallTime, std::string> RankOf(
-      const api::Workload& workload) const {
-    const auto turn = turns_.find(workload.meta.key());
-    return {turn == turns_.end() ? std::numeric_limits<std::int64_t>::max() : turn->second,
-            -static_cast<std::int64_t>(view::PriorityOf(workload)), view::OrderedBy(workload),
-            workload.meta.uid};
+  view::QueueRank RankOf(const api::Workload& workload) const {
+    return view::RankInQueue(workload, turns_);
   }
 
   std::string QueueOf(const api::Workload& workload) const {

@@ -48,16 +48,18 @@ export function CapacityView() {
     return [["", "any"], ...known, ...(now === "" || known.some(([value]) => value === now) ? [] : [[now, now] as [string, string]])];
   };
   // Without any request there is nothing to choose from.
-  const isFiltered = chosen.state !== "" || chosen.class !== "" || (states.values ?? []).length > 0;
+  const hasChoices = chosen.state !== "" || chosen.class !== "" || (states.values ?? []).length > 0;
   return (
     <>
       <h1>Capacity</h1>
-      {isFiltered && <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <Choice label="State" value={chosen.state} options={choices(states.values, chosen.state)} onChange={(value) => set("state", value)} />
-        <Choice label="Class" value={chosen.class} options={choices(classes.values, chosen.class)} onChange={(value) => set("class", value)} />
-        <output>{list.loading ? "…" : `${count(list.rows.length)}${list.hasMore ? " and more" : ""}`}</output>
-      </form>}
-      <Empty list={list}>{isFiltered ? "No request for capacity is of this kind." : "There is no request for capacity."}</Empty>
+      {hasChoices && (
+        <form class="filters" onSubmit={(event) => event.preventDefault()}>
+          <Choice label="State" value={chosen.state} options={choices(states.values, chosen.state)} onChange={(value) => set("state", value)} />
+          <Choice label="Class" value={chosen.class} options={choices(classes.values, chosen.class)} onChange={(value) => set("class", value)} />
+          <output>{list.loading ? "…" : `${count(list.rows.length)}${list.hasMore ? " and more" : ""}`}</output>
+        </form>
+      )}
+      <Empty list={list}>{hasChoices ? "No request for capacity is of this kind." : "There is no request for capacity."}</Empty>
       {list.rows.length > 0 && <Requests list={list} />}
       <Supply />
       <CapacityOverTime />

@@ -188,6 +188,20 @@ function Figures({ states, main, nodes }: { states: Count[] | null; main: Total 
   );
 }
 
+// A link, a bar of `number` in a scale up to `most`, and the number.
+function CountBar({ to, label, number, most, color }: { to: string; label: string; number: number; most: number; color: string }) {
+  return (
+    <>
+      <Link to={to}>{label}</Link>
+      <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="bar-free" width="100" height="10" />
+        <rect fill={`var(${color})`} width={(100 * number) / most} height="10" />
+      </svg>
+      <span class="figure">{count(number)}</span>
+    </>
+  );
+}
+
 function Causes({ values, problem }: { values: Count[] | null; problem: string }) {
   if (values === null) return problem ? <Notice kind="problem">{problem}</Notice> : <Skeleton />;
   const causes = values.filter((each) => each.value !== "");
@@ -198,12 +212,7 @@ function Causes({ values, problem }: { values: Count[] | null; problem: string }
     <ul class="causes">
       {sorted.map((each) => (
         <li key={each.value}>
-          <Link to={paths.workloads({ cause: each.value })}>{causeLabel(each.value)}</Link>
-          <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-            <rect class="bar-free" width="100" height="10" />
-            <rect fill={`var(${causeColor(each.value)})`} width={(100 * each.count) / most} height="10" />
-          </svg>
-          <span class="figure">{count(each.count)}</span>
+          <CountBar to={paths.workloads({ cause: each.value })} label={causeLabel(each.value)} number={each.count} most={most} color={causeColor(each.value)} />
           <p>{causeMeaning(each.value)}</p>
         </li>
       ))}
@@ -223,12 +232,7 @@ function WaitingQueues({ queues, most: mostShown }: { queues: Queue[]; most: num
       <ul class="causes">
         {waiting.slice(0, mostShown).map((queue) => (
           <li key={queue.name}>
-            <Link to={paths.queue(queue.name)}>{queue.name}</Link>
-            <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-              <rect class="bar-free" width="100" height="10" />
-              <rect fill="var(--waiting)" width={(100 * queue.waiting) / most} height="10" />
-            </svg>
-            <span class="figure">{count(queue.waiting)}</span>
+            <CountBar to={paths.queue(queue.name)} label={queue.name} number={queue.waiting} most={most} color="--waiting" />
           </li>
         ))}
       </ul>

@@ -88,10 +88,11 @@ interface Lines {
 function linesOf(all: Sample[], past: Numbers[], now: number): Lines {
   const points = past.length > 0 ? [...past, ...all].sort((a, b) => a.at - b.at) : withGaps(all, now);
   const of = (value: (numbers: Numbers) => number) => points.map((point) => ("running" in point ? value(point) : null));
+  const known = [...past, ...all];
   const totals = new Map<string, number>();
-  for (const point of [...past, ...all]) for (const [cause, number] of Object.entries(point.causes)) totals.set(cause, (totals.get(cause) ?? 0) + number);
+  for (const point of known) for (const [cause, number] of Object.entries(point.causes)) totals.set(cause, (totals.get(cause) ?? 0) + number);
   // A cause that held for seconds only is no line.
-  const isSeen = (cause: string) => [...past, ...all].some((point) => Math.round(point.causes[cause] ?? 0) > 0);
+  const isSeen = (cause: string) => known.some((point) => Math.round(point.causes[cause] ?? 0) > 0);
   const causes = [...totals].sort((a, b) => b[1] - a[1]).slice(0, MOST_CAUSES).map(([cause]) => cause).filter(isSeen);
   const text = (value: number) => count(Math.round(value));
   return {

@@ -49,8 +49,7 @@ export function WorkloadsView() {
   const list = useList("workloads", { ...chosen, sort, fields: FIELDS });
   const { state: _state, sort: _sort, ...filters } = chosen;
   const counts = useCounts("workloads", "state", filters).values;
-  const ofState = (state: string) => (counts ?? []).filter((each) => state.split(",").includes(each.value)).reduce((sum, each) => sum + each.count, 0);
-  const total = chosen.state === "" ? (counts ?? []).reduce((sum, each) => sum + each.count, 0) : ofState(chosen.state);
+  const countOf = (state: string) => (counts ?? []).filter((each) => state === "" || state.split(",").includes(each.value)).reduce((sum, each) => sum + each.count, 0);
   const places = usePlaces(list.rows);
   const causes = useCounts("workloads", "cause");
   const set = (name: string, value: string) => change({ [name]: value });
@@ -61,7 +60,7 @@ export function WorkloadsView() {
     <>
       <h1>Workloads</h1>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <Choice label="State" value={chosen.state} options={[["", "any"], ...states.map((each): [string, string] => [each, `${each.replaceAll(",", " or ")}${counts ? ` (${count(ofState(each))})` : ""}`])]} onChange={(value) => set("state", value)} />
+        <Choice label="State" value={chosen.state} options={[["", "any"], ...states.map((each): [string, string] => [each, `${each.replaceAll(",", " or ")}${counts ? ` (${count(countOf(each))})` : ""}`])]} onChange={(value) => set("state", value)} />
         <Choice label="Cause of the wait" value={chosen.cause} options={[["", "any"], ...choices.map((each): [string, string] => [each, causeLabel(each)])]} onChange={(value) => set("cause", value)} />
         <label>
           Queue
@@ -73,7 +72,7 @@ export function WorkloadsView() {
         </label>
         <Choice label="Order" value={chosen.sort} options={ORDERS} onChange={(value) => set("sort", value)} />
         <output>
-          {list.loading ? "…" : list.hasMore && !counts ? `${count(list.rows.length)} and more` : plural(list.hasMore ? total : list.rows.length, "workload")}
+          {list.loading ? "…" : list.hasMore && !counts ? `${count(list.rows.length)} and more` : plural(list.hasMore ? countOf(chosen.state) : list.rows.length, "workload")}
         </output>
         {list.hasChanged && (
           <button type="button" onClick={list.again}>

@@ -37,6 +37,12 @@ class TraceJob:
         self.namespace = self.local_queue = self.cluster_queue = ""
         self.flavors, self.turns = [], []
 
+    @property
+    def state(self):
+        """Of the last turn that is known: waiting, running or ended."""
+        last = self.turns[-1]
+        return "waiting" if last.started is None else "running" if last.ended is None else "ended"
+
 
 def play(berth, workload, queues, folder):
     """The jobs of a CSV file, by line, with the turns that they had."""
@@ -62,6 +68,12 @@ def play(berth, workload, queues, folder):
                     turn.preemptor = jobs[event["preemptor"]].uid if "preemptor" in event else ""
                     job.turns.append(Turn(at))
     return jobs
+
+
+def rows_of(path, table):
+    """The number of rows in a table of a SQLite file that a program may have open."""
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        return database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
 
 class TraceDay:
@@ -164,5 +176,5 @@ class TraceDay:
             database.execute("UPDATE quota SET since=?", (self.second(0),))
 
     def counts(self):
-        found = collections.Counter("waiting" if job.turns[-1].started is None else "running" if job.turns[-1].ended is None else "ended" for job in self.present())
+        found = collections.Counter(job.state for job in self.present())
         return f"{found['waiting']} wait, {found['running']} run, {found['ended']} have ended; the ledger has {sum(len(job.turns) for job in self.jobs)} attempts"

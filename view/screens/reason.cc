@@ -470,6 +470,13 @@ std::int32_t PriorityOf(const api::Workload& workload) {
   return workload.spec.priority.value_or(0);
 }
 
+QueueRank RankInQueue(const api::Workload& workload,
+                      const std::map<api::ObjectKey, std::int64_t>& turns) {
+  const auto turn = turns.find(workload.meta.key());
+  return {turn == turns.end() ? std::numeric_limits<std::int64_t>::max() : turn->second,
+          -static_cast<std::int64_t>(PriorityOf(workload)), OrderedBy(workload), workload.meta.uid};
+}
+
 std::vector<const api::Workload*> InQueueOrder(const ClusterView& view) {
   std::vector<const api::Workload*> waiting;
   for (const api::Workload& workload : view.workloads) {
@@ -479,16 +486,12 @@ std::vector<const api::Workload*> InQueueOrder(const ClusterView& view) {
   for (const api::Workload* workload : waiting) {
     queue_of[workload] = ClusterQueueOf(view, *workload);
   }
-  const auto turn_of = [&view](const api::Workload& workload) {
-    const auto turn = view.turns.find(workload.meta.key());
-    return turn == view.turns.end() ? std::numeric_limits<std::int64_t>::max() : turn->second;
-  };
   std::sort(waiting.begin(), waiting.end(), [&](const api::Workload* a, const api::Workload* b) {
     const auto rank = [&](const api::Workload& w) {
       // Workloads with quota wait for their checks alone and block no other workload.
       return std::make_tuple(queue_of.at(&w),
-                             !api::IsTrue(w.status.conditions, api::kQuotaReserved), turn_of(w),
-                             -static_cast<std::int64_t>(PriorityOf(w)), OrderedBy(w), w.meta.uid);
+                             !api::IsTrue(w.status.conditions, api::kQuotaReserved),
+                             RankInQueue(w, view.turns));
     };
     return rank(*a) < rank(*b);
   });

@@ -5,7 +5,10 @@
 // nothing is decided again.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -94,6 +97,12 @@ WallTime WaitingSince(const api::Workload& workload);
 WallTime OrderedBy(const api::Workload& workload);
 
 std::int32_t PriorityOf(const api::Workload& workload);
+
+// The place of a waiting workload among those of its ClusterQueue, the least first: its turn where
+// `turns` has one, then priority and OrderedBy().
+using QueueRank = std::tuple<std::int64_t, std::int64_t, WallTime, std::string>;
+QueueRank RankInQueue(const api::Workload& workload,
+                      const std::map<api::ObjectKey, std::int64_t>& turns);
 
 // The waiting workloads, queue by queue, in the order in which their ClusterQueue tries them: by
 // ClusterView::turns, elsewhere by priority and time.

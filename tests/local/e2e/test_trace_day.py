@@ -6,10 +6,9 @@ Method: `berth simulate` plays a small trace; a `berth up` is filled while it do
 import datetime
 import json
 import os
-import sqlite3
 
 from page_test import PageTest
-from trace_day import TraceDay, play
+from trace_day import TraceDay, play, rows_of
 from waiting import wait_until
 
 QUEUES = """
@@ -47,14 +46,7 @@ class TraceDayTest(PageTest):
                 file.write(text)
         self.cluster.apply(QUEUES)
         ledger = os.path.join(self.cluster.folder, "data", "ledger.db")
-
-        def known():
-            database = sqlite3.connect(f"file:{ledger}?mode=ro", uri=True)
-            try:
-                return database.execute("SELECT count(*) FROM quota").fetchone()[0] == 2
-            finally:
-                database.close()
-        wait_until(known, "the ledger has the quota of both queues")
+        wait_until(lambda: rows_of(ledger, "quota") == 2, "the ledger has the quota of both queues")
         jobs = play(self.cluster.program, workload, queues, self.cluster.folder)
         self.cluster.stop()
         day = TraceDay(jobs, AT)
@@ -71,7 +63,7 @@ class TraceDayTest(PageTest):
 
     def test_the_read_api_tells_the_day(self):
         day = self.fill()
-        ends = {state: sum(1 for job in day.jobs if self.state(job) == state) for state in ("waiting", "running")}
+        ends = {state: sum(1 for job in day.jobs if job.state == state) for state in ("waiting", "running")}
         self.assertGreater(ends["waiting"], 3)
         wait_until(lambda: {each["value"]: each["count"] for each in self.get("workloads?countBy=state")["counts"]} == ends, f"{ends} workloads")
         # Eight jobs of one CPU ran all the time of each quarter of an hour in which the first queue had borrowed, and later.
@@ -90,9 +82,9 @@ class TraceDayTest(PageTest):
     def test_positions_are_those_of_the_scheduler(self):
         """Preempted Workloads come before those that were submitted later, as in Kueue's visibility API."""
         day = self.fill()
-        preempted = [job.name for job in day.jobs if job.turns[-1].started is None and len(job.turns) > 1]
+        preempted = [job.name for job in day.jobs if job.state == "waiting" and len(job.turns) > 1]
         self.assertGreater(len(preempted), 0)
-        expected = [job.name for job in sorted((job for job in day.jobs if self.state(job) == "waiting" and job.cluster_queue == "first"),
+        expected = [job.name for job in sorted((job for job in day.jobs if job.state == "waiting" and job.cluster_queue == "first"),
                                                key=lambda job: job.turns[0].queued)]
         self.assertNotEqual(expected[-len(preempted):], preempted, "the trace tells the orders apart")
         rows = lambda: [row["name"] for row in self.get("workloads?clusterQueue=first&state=waiting&sort=turn")["items"]]
@@ -101,8 +93,3 @@ class TraceDayTest(PageTest):
         self.assertEqual([each["metadata"]["name"] for each in self.cluster.call("GET", pending)["items"]], expected)
         listed = json.loads(self.cluster.berth("list", "--waiting", "-o", "json").stdout)
         self.assertEqual([each["workload"] for each in listed["items"] if each["clusterQueue"] == "first"], expected)
-
-    @staticmethod
-    def state(job):
-        last = job.turns[-1]
-        return "waiting" if last.started is None else "running" if last.ended is None else "ended"
