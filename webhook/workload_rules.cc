@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/codec/codec.h"
 #include "api/holds.h"
 #include "api/labels.h"
 #include "api/reasons.h"
@@ -19,10 +20,10 @@ bool IsReserved(const api::Workload& workload) {
   return api::IsTrue(workload.status.conditions, api::kQuotaReserved);
 }
 
+// Members that are null mean nothing in a pod template.
 bool SameTemplate(const api::PodTemplate& a, const api::PodTemplate& b) {
-  if (a.json && b.json && *a.json == *b.json) return true;
-  return a.labels == b.labels && a.annotations == b.annotations && a.spec == b.spec &&
-         (!a.json || !b.json);
+  if (a.json && b.json) return *a.json == *b.json || api::Encode(a) == api::Encode(b);
+  return a.labels == b.labels && a.annotations == b.annotations && a.spec == b.spec;
 }
 
 enum class Counts : std::uint8_t { kFixed, kMayFall };

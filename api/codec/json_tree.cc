@@ -182,4 +182,19 @@ JsonMeasure MeasureJson(const Json& value) {
   return measure;
 }
 
+void DropNulls(Json& value) {
+  if (value.is_object()) {
+    for (auto at = value.begin(); at != value.end();) {
+      if (at->is_null()) {
+        at = value.erase(at);
+      } else {
+        DropNulls(*at);
+        ++at;
+      }
+    }
+  } else if (value.is_array()) {
+    for (Json& item : value) DropNulls(item);
+  }
+}
+
 }  // namespace berth::api

@@ -42,4 +42,8 @@ struct JsonMeasure {
 // Uses no recursion: safe for trees of any depth.
 JsonMeasure MeasureJson(const nlohmann::json& value);
 
+// Removes members that are null, at every level. Nulls in arrays stay. Calls itself once for each
+// level.
+void DropNulls(nlohmann::json& value);
+
 }  // namespace berth::api

@@ -105,6 +105,9 @@ Json Encode(const PodTemplate& pod_template) {
         tree ? Decode<PodTemplate>(*tree) : Result<PodTemplate>(tree.error());
     if (decoded) {
       json = *std::move(tree);
+      // Kubernetes before 1.34 writes `creationTimestamp: null`. A null of a merge patch would
+      // remove the member of the stored object.
+      DropNulls(json);
       old = *std::move(decoded);
     }
   }

@@ -33,8 +33,10 @@ export function mostUsed<L extends Pick<ReportLine, "usedHours">>(lines: L[], re
   return [...lines].sort((a, b) => used(b) - used(a)).slice(0, most);
 }
 
+const CENTS = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
 export function money(usd: number): string {
-  return usd.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+  return CENTS.format(usd);
 }
 
 // "12.35"; "12.35 + 2 without a price".

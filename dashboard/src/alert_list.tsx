@@ -43,13 +43,7 @@ function told(alert: Alert): ComponentChildren {
     case "never":
       return (
         <>
-          {alert.workloads.map((each, i) => (
-            <span key={each.id}>
-              {i > 0 && ", "}
-              <Link to={paths.workload(each.id)}>{each.name}</Link>
-            </span>
-          ))}
-          {alert.count > alert.workloads.length && ` and ${alert.count - alert.workloads.length} more`} {alert.count === 1 ? "asks" : "ask"} for more than the queue can ever give.
+          <Link to={paths.workloads({ cause: "too large" })}>{plural(alert.count, "workload")}</Link> {alert.count === 1 ? "asks" : "ask"} for more than the queue can ever give.
         </>
       );
     case "failed":

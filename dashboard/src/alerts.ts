@@ -1,6 +1,5 @@
 // What somebody should look at, found in rows and answers.
 import type { Capacity, CapacityRequest } from "./api";
-import { neverMore } from "./words";
 
 const UNANSWERED_MS = 120_000;
 
@@ -51,7 +50,7 @@ export type Alert = { key: string; severity: Severity; remedy: string } & (
   | { kind: "resting"; class: string; until: string; reason: string }
   | { kind: "stopped"; queue: string; policy: string; waiting: number }
   | { kind: "misconfigured"; count: number }
-  | { kind: "never"; workloads: { id: string; name: string }[]; count: number }
+  | { kind: "never"; count: number }
   | { kind: "failed"; count: number }
   | { kind: "long"; workload: string; name: string; since: string }
 );
@@ -61,15 +60,16 @@ interface Seen {
   unanswered: Pick<CapacityRequest, "class" | "createdAt">[];
   stock: Capacity["stock"];
   misconfigured: number;
+  tooLarge: number;
   failed: number; // requests for capacity
-  oldest: { id: string; namespace: string; name: string; waitingSince: string | null; remark: string }[]; // the longest waits first
+  oldest: { id: string; namespace: string; name: string; waitingSince: string | null }[]; // the longest wait first
 }
 
 const MOST_OF_A_KIND = 5;
 const LONG_WAIT_MS = 24 * 3_600_000;
 
 // The worst first.
-export function alertsOf({ queues, unanswered, stock, misconfigured, failed, oldest }: Seen, now: number): Alert[] {
+export function alertsOf({ queues, unanswered, stock, misconfigured, tooLarge, failed, oldest }: Seen, now: number): Alert[] {
   const alerts: Alert[] = [];
   for (const { name, inactive } of queues.filter((queue) => queue.inactive !== "").slice(0, MOST_OF_A_KIND)) {
     alerts.push({ key: `inactive ${name}`, severity: "bad", kind: "inactive", queue: name, reason: inactive, remedy: "Create what it names, or take it out of the ClusterQueue." });
@@ -77,11 +77,9 @@ export function alertsOf({ queues, unanswered, stock, misconfigured, failed, old
   if (misconfigured > 0) {
     alerts.push({ key: "misconfigured", severity: "bad", kind: "misconfigured", count: misconfigured, remedy: "Each one's page says which object to change." });
   }
-  const never = oldest.filter((row) => neverMore(row.remark) !== null);
-  if (never.length > 0) {
-    const workloads = never.slice(0, MOST_OF_A_KIND).map((row) => ({ id: row.id, name: `${row.namespace}/${row.name}` }));
+  if (tooLarge > 0) {
     const remedy = "Ask for less, or raise the quota or the borrowing limit of the queue: each one's page has the figures.";
-    alerts.push({ key: "never", severity: "bad", kind: "never", workloads, count: never.length, remedy });
+    alerts.push({ key: "never", severity: "bad", kind: "never", count: tooLarge, remedy });
   }
   for (const each of unservedOf(unanswered, now).slice(0, MOST_OF_A_KIND)) {
     const remedy = "Start the controller of this class, or name another class in the ProvisioningRequestConfig.";

@@ -30,7 +30,7 @@ const columnsOf = (from: number, now: number): Column<CapacityRequest>[] => [
     kind: "wide",
     cell: (row) => (
       <span title={row.message}>
-        <Words text={plain(row.message)} />
+        {row.message === "" && row.state === "Pending" ? <span class="quiet">no answer yet</span> : <Words text={plain(row.message)} />}
       </span>
     ),
   },

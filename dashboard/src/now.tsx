@@ -74,7 +74,7 @@ export function NowView() {
                   <li key={row.id}>
                     {row.workload ? <Link to={paths.workload(`${row.namespace}/${row.workload}`)}>{row.id}</Link> : <span>{row.id}</span>}
                     <span class="figure">
-                      {row.state === "Accepted" ? "accepted by the cloud" : "not answered yet"} · {row.class} · <Age since={row.createdAt} />
+                      {row.state === "Accepted" ? "accepted by the cloud" : "no answer yet"} · {row.class} · <Age since={row.createdAt} />
                     </span>
                     <p title={row.message}>
                       <Words text={plain(row.message)} />

@@ -2,6 +2,7 @@
 import { columnsOf, GPUS, isGpuResource, money } from "./accounts";
 import type { ReportHistory, ReportPart } from "./berth_read_api";
 import { sumOf, type Line } from "./chart_data";
+import { rounded } from "./format";
 
 const LEAST_DRAWN = 8;
 
@@ -13,7 +14,7 @@ export interface Measure {
 }
 
 export function hours(value: number): string {
-  return value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 2 : 0 });
+  return rounded(value, value < 10 ? 2 : 0);
 }
 
 export const resourceWord = (resource: string) => (resource === GPUS || isGpuResource(resource) ? "GPU" : resource === "cpu" ? "CPU" : resource);

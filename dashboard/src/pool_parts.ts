@@ -3,8 +3,9 @@
 import type { PoolLine, PoolPart } from "./berth_read_api";
 import type { ChartLine } from "./chart";
 import { money } from "./accounts";
+import { rounded } from "./format";
 
-export const means = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 1 });
+export const means = (value: number) => rounded(value, 1);
 
 const line = (label: string, parts: PoolPart[], of: (part: PoolPart) => number | null, more: Partial<ChartLine> = {}): ChartLine => ({ label, values: parts.map(of), text: means, ...more });
 

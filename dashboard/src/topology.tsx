@@ -207,12 +207,9 @@ function NodeBlock({ node, isChosen, isStop, room, onChoose, onReach }: NodeBloc
       tabIndex={isStop ? 0 : -1}
       onFocus={() => onReach(node.name)}
       onClick={() => onChoose(isChosen ? "" : node.name)}
+      style={{ "--share": `${100 * share}%` }}
     >
-      <svg viewBox="0 0 10 10" preserveAspectRatio="none" aria-hidden="true">
-        <rect class="bar-free" width="10" height="10" />
-        <rect class="bar-used" y={10 - 10 * share} width="10" height={10 * share} />
-      </svg>
-      <span aria-hidden="true">{stateOf(node) ? "✗" : main ? `${amount(main.used, main.unit)}/${amount(main.allocatable, main.unit)}` : ""}</span>
+      {stateOf(node) ? "✗" : main ? `${amount(main.used, main.unit)}/${amount(main.allocatable, main.unit)}` : ""}
     </button>
   );
 }

@@ -15,7 +15,6 @@ const COUNTS_PAUSE_MS = 2_000; // on the first view
 const SELDOM_MS = 5_000; // on the others
 const MOST_QUEUES = 1_000;
 const MOST_UNANSWERED = 200;
-const MOST_OLDEST = 20; // among the longest waits are those that can never start
 const SAVE_MS = 30_000;
 const QUEUE_FIELDS = "name,cohort,parents,waiting,running,strategy,stopPolicy,inactive,weightedShare,resources";
 
@@ -60,30 +59,30 @@ export function Watcher({ user }: { user: string }) {
   const causes = useCounts("workloads", "cause", {}, pause);
   const queues = useList("queues", { fields: QUEUE_FIELDS }, MOST_QUEUES);
   const unanswered = useList("capacityrequests", { state: "Pending", sort: "createdAt" }, MOST_UNANSWERED);
-  const oldest = useList("workloads", { state: "waiting,reserved", sort: "waitingSince", fields: "namespace,name,waitingSince,remark" }, MOST_OLDEST);
-  const misconfigured = useCounts("workloads", "state", { cause: "misconfigured" }, pause);
+  const oldest = useList("workloads", { state: "waiting,reserved", sort: "waitingSince", fields: "namespace,name,waitingSince" }, 1);
   const requests = useCounts("capacityrequests", "state", {}, pause);
   const supply = useAnswer("capacityrequests", `capacity ${namespace}`, () => capacity(namespace), { pause: SUPPLY_PAUSE_MS, beat: SUPPLY_PAUSE_MS });
   const beat = Math.floor(useStore(clock) / 5_000);
-  const sum = (values: Count[] | null) => (values ?? []).reduce((total, each) => total + each.count, 0);
   const main = useMemo(() => totalOf(queues.rows), [queues.rows]);
   const stock = supply.answer?.stock;
   const nodes = onNodes(main, supply.answer?.machines);
-  const failed = requests.values?.find((each) => each.value === "Failed")?.count ?? 0;
+  const of = (counts: Count[] | null, value: string) => counts?.find((each) => each.value === value)?.count ?? 0;
+  const failed = of(requests.values, "Failed");
+  const misconfigured = of(causes.values, "misconfigured");
+  const tooLarge = of(causes.values, "too large");
   const alerts = useMemo(
-    () => alertsOf({ queues: queues.rows, unanswered: unanswered.rows, stock: stock ?? [], misconfigured: sum(misconfigured.values), failed, oldest: oldest.rows }, Date.now()),
-    [queues.rows, unanswered.rows, stock, misconfigured.values, failed, oldest.rows, beat],
+    () => alertsOf({ queues: queues.rows, unanswered: unanswered.rows, stock: stock ?? [], misconfigured, tooLarge, failed, oldest: oldest.rows }, Date.now()),
+    [queues.rows, unanswered.rows, stock, misconfigured, tooLarge, failed, oldest.rows, beat],
   );
   const latest = useRef<() => void>(() => {});
   latest.current = () => {
     own(`${user} ${namespace}`);
     if (!states.values || !causes.values || queues.loading || ["lost", "refused"].includes(connection.get())) return;
-    const of = (state: string) => states.values?.find((each) => each.value === state)?.count ?? 0;
     const at = Math.floor(Date.now() / 1000);
     const last = samples.get().at(-1);
     if (last && at - last.at < stepAt(0)) return;
     const waits = Object.fromEntries(causes.values.filter((each) => each.value !== "").map((each) => [each.value, each.count]));
-    samples.set(withSample(samples.get(), { at, waiting: of("waiting"), reserved: of("reserved"), running: of("running"), causes: waits, used: main?.used ?? 0, quota: main?.quota ?? null, nodes }));
+    samples.set(withSample(samples.get(), { at, waiting: of(states.values, "waiting"), reserved: of(states.values, "reserved"), running: of(states.values, "running"), causes: waits, used: main?.used ?? 0, quota: main?.quota ?? null, nodes }));
   };
   const problem = states.problem ?? queues.problem;
   useEffect(() => {

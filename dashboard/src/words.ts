@@ -8,6 +8,7 @@ interface Cause {
 
 const CAUSES: Record<string, Cause> = {
   quota: { label: "quota in use", means: "The quota of the queue, with what it may borrow, is in use by others.", color: "--c1" },
+  "too large": { label: "asks for too much", means: "It asks for more than its queue can ever get.", color: "--bad" },
   capacity: { label: "capacity asked for", means: "Quota is reserved; machines were asked for and have not come yet.", color: "--c2" },
   preempting: { label: "room being made", means: "Workloads that give way to it are being stopped.", color: "--c4" },
   topology: { label: "no room in one place", means: "There is room, but not in one rack or block as the job asks.", color: "--c3" },
@@ -117,14 +118,14 @@ function triedOf(message: string): Tried[] | null {
 const NEVER = /^never more than (\S+) in this queue$/;
 
 // The most that its queue can ever give to a workload that asks for more than that; null: it is none.
-export function neverMore(message: string): string | null {
-  const most = triedOf(message.replace(/^quota: /, ""))?.map((each) => NEVER.exec(each.limit)?.[1] ?? null) ?? [];
+function neverMore(message: string): string | null {
+  const most = triedOf(message)?.map((each) => NEVER.exec(each.limit)?.[1] ?? null) ?? [];
   return most.length > 0 && most.every((each) => each !== null) ? (most[0] ?? null) : null;
 }
 
 // A line of the server, the cause before it left out: one sentence of all flavors that were tried for the same amount.
 export function lineOf(line: string): string {
-  return told(line.replace(/^quota: (?=\S+ in flavor )/, ""));
+  return told(line.replace(/^(?:quota|too large): (?=\S+ in flavor )/, ""));
 }
 
 function told(message: string): string {

@@ -37,9 +37,8 @@ test("alerts begin with the worst, and each says what to do", () => {
     { name: "held", inactive: "", stopPolicy: "Hold", waiting: 2 },
     { name: "empty", inactive: "", stopPolicy: "Hold", waiting: 0 },
   ];
-  const row = (name: string, waitingSince: string, remark: string) => ({ id: `a/job-${name}`, namespace: "a", name, waitingSince, remark });
-  const never = "quota: cpu in flavor any: needs 9, 5 free of 4 (never more than 8 in this queue)";
-  const alerts = alertsOf({ queues, unanswered: [], stock: [], misconfigured: 1, failed: 2, oldest: [row("old", "2026-11-22T10:00:00Z", ""), row("big", "2026-11-24T10:00:00Z", never)] }, NOW);
+  const row = (name: string, waitingSince: string) => ({ id: `a/job-${name}`, namespace: "a", name, waitingSince });
+  const alerts = alertsOf({ queues, unanswered: [], stock: [], misconfigured: 1, tooLarge: 3, failed: 2, oldest: [row("old", "2026-11-22T10:00:00Z")] }, NOW);
   assert.deepEqual(alerts.map((each) => [each.kind, each.severity]), [
     ["inactive", "bad"],
     ["misconfigured", "bad"],
@@ -49,6 +48,6 @@ test("alerts begin with the worst, and each says what to do", () => {
     ["long", "warn"],
   ]);
   assert.ok(alerts.every((each) => each.remedy.length > 20));
-  assert.deepEqual(alerts.find((each) => each.kind === "never")?.workloads, [{ id: "a/job-big", name: "a/big" }]);
-  assert.deepEqual(alertsOf({ queues: queues.slice(0, 1), unanswered: [], stock: [], misconfigured: 0, failed: 0, oldest: [] }, NOW), []);
+  assert.equal(alerts.find((each) => each.kind === "never")?.count, 3);
+  assert.deepEqual(alertsOf({ queues: queues.slice(0, 1), unanswered: [], stock: [], misconfigured: 0, tooLarge: 0, failed: 0, oldest: [] }, NOW), []);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { causeColor, causeLabel, causeMeaning, howWord, lineOf, neverMore, plain, policyWords, reasonWord, remarkOf } from "../src/words";
+import { causeColor, causeLabel, causeMeaning, howWord, lineOf, plain, policyWords, reasonWord, remarkOf } from "../src/words";
 
 const TWO = "nvidia.com/gpu in flavor a100: needs 16, 3 free of 8 (cohort research has no more to lend); nvidia.com/gpu in flavor h100: needs 16, 0 free of 8 (cohort research has no more to lend)";
 const NEVER = "nvidia.com/gpu in flavor a100: needs 48, 6 free of 4 (never more than 32 in this queue); nvidia.com/gpu in flavor h100: needs 48, 0 free of 0 (never more than 16 in this queue)";
@@ -25,11 +25,10 @@ test("what was tried for one amount is one sentence", () => {
   assert.equal(lineOf("cpu in flavor any: needs 9, 5 free of 4; memory in flavor any: needs 2Gi, 1Gi free of 4Gi"), "cpu in flavor any: needs 9, free now: 5 (own quota 4); memory in flavor any: needs 2Gi, free now: 1Gi (own quota 4Gi)");
 });
 
-test("a workload that asks for more than every flavor can give never starts", () => {
-  assert.equal(neverMore(`quota: ${NEVER}`), "32");
-  assert.equal(neverMore(`quota: ${TWO}`), null);
-  assert.equal(neverMore("nvidia.com/gpu in flavor a: needs 9, 1 free of 8 (never more than 8 in this queue); nvidia.com/gpu in flavor b: needs 9, 1 free of 16"), null);
-  assert.equal(neverMore(""), null);
+test("a workload that asks for more than every flavor can give is told the most that the queue can give", () => {
+  assert.equal(lineOf(`too large: ${NEVER}`), "needs 48 nvidia.com/gpu, and the queue can never give more than 32");
+  const some = "nvidia.com/gpu in flavor a: needs 9, 1 free of 8 (never more than 8 in this queue); nvidia.com/gpu in flavor b: needs 9, 1 free of 16";
+  assert.ok(!lineOf(`quota: ${some}`).includes("can never"));
 });
 
 test("a remark is without the cause that stands beside it, and names a place as one", () => {

@@ -93,6 +93,7 @@ spec:
 
 class ClaimsTest(ClusterTest):
     SHARES_PLANE = True
+    NEEDS_API = "resource.k8s.io/v1"
 
     @classmethod
     def start_first(cls):

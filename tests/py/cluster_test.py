@@ -21,6 +21,7 @@ class ClusterTest(unittest.TestCase):
     FLAGS = ()  # flags of the controller
     API_FLAGS = ()  # more flags of kube-apiserver
     AUDITED = False  # True: a request of the controller that was refused for lack of a right fails the class
+    NEEDS_API = None  # a group and version that older minors of Kubernetes lack; the class is skipped there
     COUNTED = None  # a component, each of whose rights these tests use; such a class is audited
 
     @classmethod
@@ -31,6 +32,8 @@ class ClusterTest(unittest.TestCase):
             cls.plane, cls.berth = shared_plane.take()
         else:
             cls.start_plane()
+        if cls.NEEDS_API and cls.NEEDS_API not in cls.plane.kubectl("api-versions").stdout.split():
+            raise unittest.SkipTest(f"this minor of Kubernetes does not serve {cls.NEEDS_API}")
         cls.folder = cls.plane.folder
         for number in range(1, cls.NODES + 1):
             cls.plane.add_node(f"node-{number}", cpu="8", memory="32Gi")

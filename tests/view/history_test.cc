@@ -168,7 +168,7 @@ TEST(HistoryScreen, StatesOverTimeHaveTheCausesOfThePage) {
   EXPECT_EQ(WorkloadStatesJson(states, {{}, {{"cpu", 4000}}}), nlohmann::json::parse(R"({
     "times": [{"from": "1970-01-01T00:16:40Z", "to": "1970-01-01T00:19:10Z"},
               {"from": "1970-01-01T00:19:10Z", "to": "1970-01-01T00:21:40Z"}],
-    "parts": [{"waiting": {"quota": 0.99}, "reserved": 0, "running": 1, "quota": [],
+    "parts": [{"waiting": {"quota": 0.67, "too large": 0.33}, "reserved": 0, "running": 1, "quota": [],
                "used": [{"resource": "cpu", "unit": "milliCPU", "amount": 2000},
                         {"resource": "nvidia.com/gpu", "unit": "items", "amount": 1}]},
               {"waiting": {}, "reserved": 0, "running": 1,

@@ -282,6 +282,19 @@ TEST(Levers, HiddenQueueIsNotReportedAsMissing) {
   EXPECT_THAT(QueueTroubles(view, view.workloads[0]), IsEmpty());
 }
 
+TEST(Why, JobThatAsksForMoreThanItsQueueCanEverGetIsOfItsOwnCause) {
+  ClusterView view = OpenView();
+  Refuse(view, api::kExceedsMaxQuota, "…",
+         R"({"tried": [{"flavor": "t4", "resource": "cpu", "asked": 6000, "available": 1000,
+                        "nominal": 4000, "limit": "never more than 4 in this queue"}]})");
+  const Reason reason = WaitingReason(view, view.workloads[0], {});
+  EXPECT_EQ(reason.Line(),
+            "too large: cpu in flavor t4: needs 6, 1 free of 4 (never more than 4 in this queue)");
+  const auto story = TellStory(view, "default", "job/train", {});
+  ASSERT_TRUE(story.has_value()) << story.error().message;
+  EXPECT_THAT(story->headline, HasSubstr(": for more quota than its queue can ever get"));
+}
+
 TEST(Why, NamesThePreemptorOfAPreemptedJob) {
   ClusterView view = OpenView();
   api::Workload urgent = MakeWorkload("default", "urgent", "team-queue", 5);

@@ -2,10 +2,13 @@
 #include "webhook/workload_rules.h"
 
 #include <functional>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include "api/codec/codec.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 
@@ -301,6 +304,22 @@ TEST(WorkloadRulesTest, PriorityBoostIsValidatedOnlyWithItsGate) {
   workload.meta.annotations[api::kPriorityBoostAnnotation] = "much";
   EXPECT_THAT(ValidateWorkload(workload, nullptr), IsEmpty());
   EXPECT_EQ(ValidateWorkload(workload, nullptr, {.priority_boost = true}).size(), 1U);
+}
+
+// Kubernetes before 1.34 writes `creationTimestamp: null` into templates.
+TEST(WorkloadRules, MembersThatAreNullAreNoChangeOfATemplate) {
+  const auto with = [](const char* metadata, std::int32_t count) {
+    api::Workload workload = Reserved();
+    workload.spec.pod_sets[0].count = count;
+    workload.spec.pod_sets[0].pod_template = *api::Decode<api::PodTemplate>(nlohmann::json::parse(
+        std::string("{\"metadata\":{") + metadata + "},\"spec\":{\"containers\":[]}}"));
+    return workload;
+  };
+  const ReviewGates gates{.elastic_jobs = true};
+  const api::Workload old = with("\"creationTimestamp\":null", 4);
+  EXPECT_THAT(ValidateWorkload(with("", 1), &old, gates), IsEmpty());
+  EXPECT_THAT(ValidateWorkload(with("\"annotations\":{\"a\":\"b\"}", 1), &old, gates),
+              Contains(HasSubstr("spec.podSets: Invalid value: \"wl\": field is immutable")));
 }
 
 }  // namespace

@@ -298,12 +298,14 @@ std::vector<std::string> AssignedHosts(const api::Workload& workload) {
   return hosts;
 }
 
+bool IsLackOfQuota(const std::string& kind) { return kind == "quota" || kind == "too large"; }
+
 }  // namespace
 
 std::string CauseOf(const std::string& condition_reason) {
   static const std::map<std::string, std::string> kKinds = {
       {api::kWaitingForQuota, "quota"},
-      {api::kExceedsMaxQuota, "quota"},
+      {api::kExceedsMaxQuota, "too large"},
       {api::kWaitingForPreemptedWorkloads, "preempting"},
       {api::kNoMatchingFlavor, "flavor"},
       {api::kTopologyPlacementFailed, "topology"},
@@ -375,7 +377,7 @@ Reason WaitingReason(const ClusterView& view, const api::Workload& workload,
   ReadExplanation(workload, reason);
   if (WasBypassed(workload)) {
     reason.summary = "waits behind a workload with equal requests";
-  } else if (reason.kind == "quota" && !reason.tried.empty()) {
+  } else if (IsLackOfQuota(reason.kind) && !reason.tried.empty()) {
     std::vector<std::string> parts;
     for (const TriedFlavor& tried : reason.tried) parts.push_back(Briefly(tried, style));
     reason.summary = Join(parts, "; ");

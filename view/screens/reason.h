@@ -68,7 +68,7 @@ struct Reason {
 nlohmann::json ReasonJson(const Reason& reason);
 
 // The cause of a wait, in a word of the read API, by the reason of QuotaReserved=False: "quota" for
-// WaitingForQuota; "waiting" for reasons that are not Kueue's.
+// WaitingForQuota, "too large" for ExceedsMaxQuota; "waiting" for reasons that are not Kueue's.
 std::string CauseOf(const std::string& condition_reason);
 
 // The reason for which the waiting `workload` does not run.

@@ -274,7 +274,11 @@ std::string Headline(const ClusterView& view, const api::Workload& workload, con
     what = step.name == "quota reserved" ? "quota" : step.name;
     if (step.name == "quota reserved") {
       const std::string kind = WaitingReason(view, workload, {}).kind;
-      if (kind != "quota" && kind != "queued") what = "its queue (" + kind + ")";
+      if (kind == "too large") {
+        what = "more quota than its queue can ever get";
+      } else if (kind != "quota" && kind != "queued") {
+        what = "its queue (" + kind + ")";
+      }
     }
     break;
   }

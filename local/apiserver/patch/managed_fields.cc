@@ -10,7 +10,6 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "local/apiserver/patch/managers.h"
-#include "local/apiserver/patch/strategic_patch.h"
 #include "local/apiserver/patch/typed.h"
 #include "local/apiserver/schema/field_error.h"
 
@@ -343,7 +342,7 @@ std::variant<Json, Conflicts> Merge(const Json& live, const Json& config,
   }
   managers = std::move(changed);
   // Pruning turns emptied containers into null, which must not stay.
-  if (!had_nulls) DropNulls(merged);
+  if (!had_nulls) api::DropNulls(merged);
   return merged;
 }
 

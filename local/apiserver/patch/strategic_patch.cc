@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "api/codec/json_tree.h"
 #include "api/codec/json_write.h"
 #include "local/apiserver/schema/field_error.h"
 #include "local/apiserver/schema/item_index.h"
@@ -250,7 +251,7 @@ class Merger {
   }
 
   static void Take(Json& original, const std::string& key, Json value) {
-    DropNulls(value);
+    api::DropNulls(value);
     std::optional<Json> kept = WithoutDirectives(std::move(value));
     if (kept) {
       original[key] = *std::move(kept);
@@ -462,21 +463,6 @@ class Merger {
 };
 
 }  // namespace
-
-void DropNulls(Json& value) {
-  if (value.is_object()) {
-    for (auto at = value.begin(); at != value.end();) {
-      if (at->is_null()) {
-        at = value.erase(at);
-      } else {
-        DropNulls(*at);
-        ++at;
-      }
-    }
-  } else if (value.is_array()) {
-    for (Json& item : value) DropNulls(item);
-  }
-}
 
 ApiResult<Json> ApplyStrategicMergePatch(const TypeNode& type, const Json& original,
                                          const Json& patch) {

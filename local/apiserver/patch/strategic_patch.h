@@ -15,7 +15,4 @@ namespace berth::local {
 ApiResult<Json> ApplyStrategicMergePatch(const TypeNode& type, const Json& original,
                                          const Json& patch);
 
-// Removes members that are null, at every level. Nulls in arrays stay.
-void DropNulls(Json& value);
-
 }  // namespace berth::local

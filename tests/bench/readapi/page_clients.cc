@@ -122,7 +122,6 @@ class Pages {
   static constexpr Asked kView[] = {
       {"/api/v1/workloads", "countBy=state", 2s},
       {"/api/v1/workloads", "countBy=cause", 2s},
-      {"/api/v1/workloads", "cause=misconfigured&countBy=state", 2s},
       {"/api/v1/workloads", "state=waiting,reserved&sort=waitingSince&limit=10", 700ms},
       {"/api/v1/queues", "limit=1000", 0s},
       {"/api/v1/capacityrequests", "sort=createdAt&limit=10", 0s},

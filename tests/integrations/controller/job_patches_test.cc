@@ -56,5 +56,13 @@ TEST(WorkloadPatchTest, SpecPatchRemovesMissingFields) {
   EXPECT_EQ(patch["spec"]["podSets"].size(), 1U);
 }
 
+TEST(WorkloadPatchTest, SpecPatchHasNoNullsOfTemplates) {
+  api::Workload workload = testing::WorkloadFor(testing::GpuJob());
+  workload.spec.pod_sets[0].pod_template.json = std::make_shared<const std::string>(
+      R"({"metadata":{"creationTimestamp":null},"spec":{"containers":[]}})");
+  const Json patch = WorkloadSpecPatch(workload, workload.spec);
+  EXPECT_EQ(patch["spec"]["podSets"][0]["template"].dump().find("null"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace berth::integrations
