@@ -5,12 +5,13 @@ const INFINITE_ITEMS = 1e9;
 const INFINITE_BYTES = INFINITE_ITEMS * 2 ** 30;
 
 // Formats are kept: toLocaleString makes one for each number, in a tenth of a millisecond.
-const BY_DIGITS = [0, 1, 2, 3].map((digits) => new Intl.NumberFormat("en", { maximumFractionDigits: digits }));
+const withDigits = (digits: number) => new Intl.NumberFormat("en", { maximumFractionDigits: digits });
+const BY_DIGITS = { 0: withDigits(0), 1: withDigits(1), 2: withDigits(2), 3: withDigits(3) };
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0, useGrouping: false });
 
 // A number with so many digits after the point at most.
-export function rounded(value: number, digits: 0 | 1 | 2 | 3): string {
-  return (BY_DIGITS[digits] ?? WHOLE).format(value);
+export function rounded(value: number, digits: keyof typeof BY_DIGITS): string {
+  return BY_DIGITS[digits].format(value);
 }
 
 function decimals(value: number): string {

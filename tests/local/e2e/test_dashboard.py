@@ -103,7 +103,7 @@ class DashboardTest(PageTest):
         # What happens is seen without a reload.
         self.cluster.apply(JOB % ("large", "team-a", 100) + JOB % ("small", "team-b", 1))
         page.wait_for_text("team-a/large")
-        page.wait_for("[...document.querySelectorAll('.causes a')].some(a => a.innerText === 'quota in use')")
+        page.wait_for("[...document.querySelectorAll('.causes a')].some(a => a.innerText === 'asks for too much')")
         page.wait_for("document.querySelector('[aria-label=\"cpu: 1 of 4 used\"]')")
         self.assertIn("company (cohort)", page.text())
         # The keyboard leads from the list to the workload, and to its queue.

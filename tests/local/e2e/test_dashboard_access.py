@@ -91,7 +91,7 @@ class DashboardAccessTest(PageTest):
         page.wait_for_text("Number 1 in team-a-queue")
         page.wait_for("!document.querySelector('.skeleton')")
         self.assertRegex(page.run("location.pathname"), r"^/workloads/team-a/job-large-\w+$")
-        self.assertRegex(page.run("document.querySelector('main .headline').innerText"), "waiting.* for .*: quota in use")
+        self.assertRegex(page.run("document.querySelector('main .headline').innerText"), "waiting.* for .*: asks for too much")
         self.choose(page, "team-a-queue")
         # Another quota: who would gain and lose.
         page.wait_for("location.pathname === '/queues/team-a-queue' && document.querySelector('input[type=range]')")

@@ -242,7 +242,7 @@ class ReadApiTest(ReadApiCluster):
                     return False
             return rows
         rows = wait_until(same, "the rows are those of berth list")
-        self.assertEqual([row["cause"] for row in rows], ["quota", "quota"])
+        self.assertEqual([row["cause"] for row in rows], ["too large", "too large"])
         self.assertEqual(rows[0]["reason"]["tried"][0]["asked"], 2000)
         queues = self.items("queues?fields=name,resources")
         self.assertEqual([row["name"] for row in queues], ["only-b", "shared"])
