@@ -71,7 +71,7 @@ class Operator:
             self.plane.wait_until(lambda path=path: self.plane.kubectl(
                 "wait", "--for=condition=Established", "-f", path, check=False).returncode == 0,
                 name + " is served")
-        self.plane.apply(f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {NAMESPACE}}}}}")
+        self.plane.apply(f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {NAMESPACE}}}\n")
         return self
 
     def start(self):
@@ -159,8 +159,7 @@ def training_operator(plane, berth):
     operator = Operator(plane, berth, "training-operator", [
         *NO_SERVERS, "--webhook-server-port={port}",
         *[f"--enable-scheme={scheme}" for scheme in schemes]]).install()
-    plane.apply("{apiVersion: v1, kind: Secret, metadata: "
-                f"{{name: training-operator-webhook-cert, namespace: {NAMESPACE}}}}}")
+    plane.apply(f"apiVersion: v1\nkind: Secret\nmetadata: {{name: training-operator-webhook-cert, namespace: {NAMESPACE}}}\n")
     return operator
 
 

@@ -15,6 +15,22 @@ from established import wait_established
 from scratch import scratch_folder
 
 
+NOT_SERVED = {"reason": "NotFound", "status": 404}
+
+
+def comparable(outcomes, recorded):
+    """Both without what differs between minors of Kubernetes: the words of messages, and kinds that are not served."""
+    def without_messages(value):
+        if isinstance(value, dict):
+            return {key: without_messages(each) for key, each in value.items() if key != "message"}
+        return [without_messages(each) for each in value] if isinstance(value, list) else value
+    found, known = without_messages(outcomes), without_messages(recorded)
+    for row, steps in found.items():
+        served = [step != NOT_SERVED for step in steps]
+        found[row], known[row] = ([step for step, is_served in zip(side[row], served) if is_served] for side in (found, known))
+    return found, known
+
+
 class ApiTest(unittest.TestCase):
     maxDiff = None
 
@@ -36,4 +52,7 @@ class ApiTest(unittest.TestCase):
             with open(api_rows.FILE, "w", encoding="utf-8") as file:
                 json.dump(outcomes, file, indent=1, sort_keys=True)
                 file.write("\n")
-        self.assertEqual(outcomes, api_rows.recorded())
+        recorded = api_rows.recorded()
+        if os.environ.get("KUBERNETES_MINOR"):
+            outcomes, recorded = comparable(outcomes, recorded)
+        self.assertEqual(outcomes, recorded)

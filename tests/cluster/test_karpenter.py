@@ -80,7 +80,7 @@ class KarpenterTest(unittest.TestCase):
         return self.plane.wait_until(lambda: self.node_of(name), f"{name} is bound")
 
     def create(self, *objects):
-        self.plane.kubectl("create", "-f", "-", stdin="\n---\n".join(json.dumps(one) for one in objects))
+        self.plane.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
 
     def delete_pods(self, *names):
         self.plane.kubectl("delete", "pods", *names)
