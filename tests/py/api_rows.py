@@ -22,7 +22,7 @@ import api_kind_rows
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "api_rows.json")
 
-BLUEPRINT = "kubernetes.io/initial-events-list-blueprint"  # of bookmarks of Kubernetes 1.32; Berth does not read it
+BLUEPRINT = "kubernetes.io/initial-events-list-blueprint"  # Kubernetes 1.32 writes the annotation; Berth does not read it
 TIME = r"\d{4}-\d\d-\d\dT[\d:.]+Z"
 MERGE, APPLY, PLAIN = ("application/merge-patch+json", "application/apply-patch+yaml", "application/json")
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
