@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "api/codec/codec.h"
 #include "api/holds.h"
 #include "api/labels.h"
