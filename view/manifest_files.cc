@@ -141,15 +141,18 @@ api::YamlLimits LimitsOfManifests(std::size_t bytes) {
 }
 
 Result<std::vector<api::YamlDocument>> ParseManifestText(const std::string& text) {
+  const api::YamlLimits limits = LimitsOfManifests(text.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  const bool is_object = first != std::string::npos && text[first] == '{';
-  if (text.size() > api::YamlLimits().max_bytes && is_object) {
-    // A stream of several JSON values is YAML.
-    if (Result<nlohmann::json> json = api::ParseJson(text)) {
-      return std::vector<api::YamlDocument>{{*std::move(json), {}}};
+  if (first != std::string::npos && text[first] == '{') {
+    // A stream of several values, and keys without quotes, are YAML.
+    std::vector<std::string> duplicates;
+    const api::JsonLimits json_limits{.max_depth = limits.max_depth,
+                                      .max_values = limits.max_nodes};
+    if (Result<nlohmann::json> json = api::ParseJson(text, json_limits, &duplicates)) {
+      return std::vector<api::YamlDocument>{{*std::move(json), std::move(duplicates)}};
     }
   }
-  return api::ParseYamlStream(text, LimitsOfManifests(text.size()));
+  return api::ParseYamlStream(text, limits);
 }
 
 bool WriteTextFile(const std::string& path, const std::string& text) {

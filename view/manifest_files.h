@@ -13,7 +13,7 @@
 namespace berth::view {
 
 // The YAML documents, or the JSON value, of a user's own file. Parses like api::ParseYamlStream,
-// with limits for whole clusters. JSON of more than 3 MiB is not checked for repeated keys.
+// with limits for whole clusters; JSON by the reader of JSON, which is faster.
 Result<std::vector<api::YamlDocument>> ParseManifestText(const std::string& text);
 
 // The limits of ParseManifestText for a YAML text of `bytes` bytes.
