@@ -350,6 +350,11 @@ export interface Counts {
 
 const COUNTS_PAUSE_MS = 2_000;
 
+// How many rows have the value; 0 without an answer.
+export function countOf(counts: Count[] | null, value: string): number {
+  return counts?.find((each) => each.value === value)?.count ?? 0;
+}
+
 // Numbers of rows by the values of a field, asked for again after events, at most once in `pause` ms.
 export function useCounts(resource: ResourceName, by: string, parameters: Parameters = {}, pause = COUNTS_PAUSE_MS): Counts {
   const namespaces = useStore(scope);

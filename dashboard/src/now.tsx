@@ -6,7 +6,7 @@ import { AlertList } from "./alert_list";
 import type { Cohort, Count, Queue, Workload } from "./api";
 import { amount, count, plural } from "./format";
 import { Icon } from "./icons";
-import { useList, type List } from "./live";
+import { countOf, useList, type List } from "./live";
 import { startsOf } from "./next";
 import { NowCharts } from "./now_charts";
 import { Age, clock, Empty, Eta, Notice, Panel, Skeleton, State, Words } from "./parts";
@@ -118,7 +118,7 @@ function Lent({ cohorts }: { cohorts: Cohort[] }) {
 function Verdict({ now, next }: { now: Known | null; next: Workload | null }) {
   const alerts = now?.alerts ?? [];
   const level = alerts.some((each) => each.severity === "bad") ? "bad" : alerts.length > 0 ? "warn" : "good";
-  const of = (state: string) => now?.states?.find((each) => each.value === state)?.count ?? 0;
+  const of = (state: string) => countOf(now?.states ?? null, state);
   const waits = of("waiting") + of("reserved");
   const most = [...(now?.causes ?? [])].filter((each) => each.value !== "").sort((a, b) => b.count - a.count)[0];
   let words: ComponentChildren = now?.problem ? now.problem.message : "Reading the cluster.";
@@ -151,7 +151,6 @@ const SHOWN_STATES = ["waiting", "reserved", "running", "stopping", "failed"];
 const MEANINGS: Record<string, string> = { waiting: "in a queue", reserved: "have quota, wait for machines", running: "admitted", stopping: "being stopped", failed: "ended with an error" };
 
 function Figures({ states, main, nodes }: { states: Count[] | null; main: Total | null; nodes: number | null }) {
-  const number = (state: string) => states?.find((each) => each.value === state)?.count ?? 0;
   const share = main && main.quota ? Math.min(100, (100 * main.used) / main.quota) : 0;
   return (
     <ul class="figures" aria-label="Workloads by state">
@@ -159,7 +158,7 @@ function Figures({ states, main, nodes }: { states: Count[] | null; main: Total 
         <li key={state}>
           <Link to={paths.workloads({ state })}>
             <State state={state} size={16} />
-            <b>{states ? count(number(state)) : "–"}</b>
+            <b>{states ? count(countOf(states, state)) : "–"}</b>
             <small>{MEANINGS[state]}</small>
           </Link>
         </li>

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { alertsOf, type Alert } from "./alerts";
 import { capacity, type Count, type Problem, type Queue } from "./api";
-import { connection, scope, useAnswer, useCounts, useList, type List } from "./live";
+import { connection, countOf, scope, useAnswer, useCounts, useList, type List } from "./live";
 import { clock } from "./parts";
 import { address } from "./router";
 import { samplesOf, stepAt, withSample, type Sample } from "./seen";
@@ -66,10 +66,9 @@ export function Watcher({ user }: { user: string }) {
   const main = useMemo(() => totalOf(queues.rows), [queues.rows]);
   const stock = supply.answer?.stock;
   const nodes = onNodes(main, supply.answer?.machines);
-  const of = (counts: Count[] | null, value: string) => counts?.find((each) => each.value === value)?.count ?? 0;
-  const failed = of(requests.values, "Failed");
-  const misconfigured = of(causes.values, "misconfigured");
-  const tooLarge = of(causes.values, "too large");
+  const failed = countOf(requests.values, "Failed");
+  const misconfigured = countOf(causes.values, "misconfigured");
+  const tooLarge = countOf(causes.values, "too large");
   const alerts = useMemo(
     () => alertsOf({ queues: queues.rows, unanswered: unanswered.rows, stock: stock ?? [], misconfigured, tooLarge, failed, oldest: oldest.rows }, Date.now()),
     [queues.rows, unanswered.rows, stock, misconfigured, tooLarge, failed, oldest.rows, beat],
@@ -82,7 +81,7 @@ export function Watcher({ user }: { user: string }) {
     const last = samples.get().at(-1);
     if (last && at - last.at < stepAt(0)) return;
     const waits = Object.fromEntries(causes.values.filter((each) => each.value !== "").map((each) => [each.value, each.count]));
-    samples.set(withSample(samples.get(), { at, waiting: of(states.values, "waiting"), reserved: of(states.values, "reserved"), running: of(states.values, "running"), causes: waits, used: main?.used ?? 0, quota: main?.quota ?? null, nodes }));
+    samples.set(withSample(samples.get(), { at, waiting: countOf(states.values, "waiting"), reserved: countOf(states.values, "reserved"), running: countOf(states.values, "running"), causes: waits, used: main?.used ?? 0, quota: main?.quota ?? null, nodes }));
   };
   const problem = states.problem ?? queues.problem;
   useEffect(() => {

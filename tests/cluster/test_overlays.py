@@ -207,11 +207,14 @@ class OverlaysTest(ClusterTest):
         for name in changed:
             served = {version["name"]: version["served"] for version in objects[name]["spec"]["versions"]}
             self.assertEqual(served, {"v1beta1": False, "v1beta2": True}, name)
-        # Kubernetes before 1.35 keeps watch caches for versions that are not served, and converts for these.
-        if int(json.loads(self.plane.kubectl("get", "--raw", "/version").stdout)["minor"].rstrip("+")) < FIRST_WITHOUT_UNSERVED_CACHES:
-            return
         self.plane.wait_until(lambda: self.plane.kubectl("get", "clusterqueues.v1beta1.kueue.x-k8s.io",
                                                          check=False).returncode != 0, "v1beta1 goes")
+        # Kubernetes before 1.35 keeps watch caches for versions that are not served, and converts for these.
+        minor = json.loads(self.plane.kubectl("get", "--raw", "/version").stdout)["minor"]
+        if int(minor.rstrip("+")) >= FIRST_WITHOUT_UNSERVED_CACHES:
+            self.check_nothing_is_converted()
+
+    def check_nothing_is_converted(self):
         self.plane.apply(QUEUE_OF_OVERLAYS)
         self.plane.wait_until(self.no_conversions, "the old version's caches are gone")
         before = self.conversions()

@@ -22,7 +22,6 @@ import api_kind_rows
 
 FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "api_rows.json")
 
-BLUEPRINT = "kubernetes.io/initial-events-list-blueprint"  # Kubernetes 1.32 writes the annotation; Berth does not read it
 TIME = r"\d{4}-\d\d-\d\dT[\d:.]+Z"
 MERGE, APPLY, PLAIN = ("application/merge-patch+json", "application/apply-patch+yaml", "application/json")
 KUEUE = "/apis/kueue.x-k8s.io/v1beta2"
@@ -391,8 +390,7 @@ def outcome_of(pointer, status, body, known):
     if "events" in body:
         return {"status": status, "events": [
             [event["type"], event["object"].get("reason", ""),
-             {name: value for name, value in event["object"].get("metadata", {}).get("annotations", {}).items() if name != BLUEPRINT},
-             part(event["object"], pointer)]
+             event["object"].get("metadata", {}).get("annotations", {}), part(event["object"], pointer)]
             for event in body["events"]
             # Other bookmarks come at any time.
             if event["type"] != "BOOKMARK" or "annotations" in event["object"]["metadata"]]}
