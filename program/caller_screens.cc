@@ -11,6 +11,7 @@
 #include "api/owner_key.h"
 #include "kube/client/api_client.h"
 #include "program/caller_actions.h"
+#include "program/caller_locations.h"
 #include "program/caller_objects.h"
 #include "program/caller_story.h"
 #include "program/caller_topology.h"
@@ -158,6 +159,7 @@ std::vector<CallerScreens::Done> CallerScreens::TakeJoined(const readapi::Caller
 CallerScreens::Line CallerScreens::LineFor(Kind kind) {
   switch (kind) {
     case Kind::kStory: return kStories;
+    case Kind::kLocations:
     case Kind::kObjects:
     case Kind::kLog: return kDetails;
     case Kind::kWhatIf: return kForecasts;
@@ -209,6 +211,10 @@ Result<std::string> CallerScreens::Make(const readapi::CallerRequest& request,
     case Kind::kTopology: {
       BERTH_TRY(const Json topology, CallerTopology(*session, request, objects, clock_.Now()));
       return LineOf(topology);
+    }
+    case Kind::kLocations: {
+      BERTH_TRY(const Json locations, CallerLocations(*session, request, objects, clock_.Now()));
+      return LineOf(locations);
     }
     case Kind::kCost: return Cost(*session, request, objects);
     case Kind::kStory: {

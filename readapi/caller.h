@@ -17,6 +17,7 @@ namespace berth::readapi {
 
 inline constexpr char kCapacityPath[] = "/api/v1/capacity";
 inline constexpr char kTopologyPath[] = "/api/v1/topology";
+inline constexpr char kLocationsPath[] = "/api/v1/locations";
 inline constexpr char kWhatIfPath[] = "/api/v1/whatif";
 inline constexpr char kActionsPath[] = "/api/v1/actions";
 
@@ -29,14 +30,15 @@ struct CallerUser {
 
 struct CallerRequest {
   enum class Kind : std::uint8_t {
-    kCapacity,  // pools, prices, stock, open requests: the form of `berth capacity -o json`
-    kTopology,  // levels, nodes, Workloads on them, places for gangs
-    kCost,      // the cost of one Workload
-    kWhatIf,    // two forecasts; nothing is written
-    kAction,    // one write
-    kStory,     // the story of one Workload, as `berth why -o json`, with its pods
-    kObjects,   // the manifests and events of one Workload and its job
-    kLog,       // the end of the log of one pod
+    kCapacity,   // pools, prices, stock, open requests: the form of `berth capacity -o json`
+    kTopology,   // levels, nodes, Workloads on them, places for gangs
+    kCost,       // the cost of one Workload
+    kWhatIf,     // two forecasts; nothing is written
+    kAction,     // one write
+    kStory,      // the story of one Workload, as `berth why -o json`, with its pods
+    kObjects,    // the manifests and events of one Workload and its job
+    kLog,        // the end of the log of one pod
+    kLocations,  // where some running Workloads run, by their pods
   };
   Kind kind = Kind::kCapacity;
   std::string token;               // empty: `user` is set
@@ -45,8 +47,9 @@ struct CallerRequest {
   std::vector<std::string> namespaces;
   std::string namespace_name;  // the namespace of the Workload of kCost, kStory, kObjects, kLog
   std::string name;
-  std::string pod;        // kLog
-  std::string container;  // kLog; empty: the default one
+  std::vector<std::string> workloads;  // kLocations: NAMESPACE/NAME, sorted
+  std::string pod;                     // kLog
+  std::string container;               // kLog; empty: the default one
   // kWhatIf, kAction: JSON. kStory: the row of the Workload, so that a kept answer is of this row.
   std::string body;
   // kStory: Workloads before it in its ClusterQueue, of all namespaces; nullopt: it has no turn.

@@ -246,16 +246,8 @@ Json PostPath(const char* operation, const char* description, const char* body,
             {"responses", std::move(responses)}}}};
 }
 
-void AddCallerPaths(Json& paths) {
-  const Json namespaces = Json::array({NamespaceParameter()});
-  paths[kCapacityPath] =
-      CallerPath("readCapacity",
-                 "pools, prices, stock, measured cost, as `berth capacity`; `hidden`: the "
-                 "kinds that the token may not list",
-                 namespaces, "Capacity");
-  paths[kTopologyPath] = CallerPath(
-      "readTopology", "nodes by their levels, who is on them, what is free, where gangs would fit",
-      namespaces, "Topology");
+// What is told of one Workload.
+void AddWorkloadPaths(Json& paths) {
   paths[std::string(kRoot) + "/workloads/{namespace}/{name}/cost"] =
       CallerPath("readCost", "what the nodes of a Workload cost; null: no price is known",
                  Json::array({PathParameter("namespace"), PathParameter("name")}), "CostAnswer");
@@ -276,6 +268,26 @@ void AddCallerPaths(Json& paths) {
       "the turns of a Workload, from the ledger, as `berth history`: times, "
       "causes of waits, and the Workload for which it was preempted",
       Json::array({PathParameter("namespace"), PathParameter("name")}), "WorkloadHistory");
+}
+
+void AddCallerPaths(Json& paths) {
+  const Json namespaces = Json::array({NamespaceParameter()});
+  paths[kCapacityPath] =
+      CallerPath("readCapacity",
+                 "pools, prices, stock, measured cost, as `berth capacity`; `hidden`: the "
+                 "kinds that the token may not list",
+                 namespaces, "Capacity");
+  paths[kTopologyPath] = CallerPath(
+      "readTopology", "nodes by their levels, who is on them, what is free, where gangs would fit",
+      namespaces, "Topology");
+  paths[kLocationsPath] = CallerPath(
+      "readLocations",
+      "where Workloads run: the remark of each running one that is named, with the nodes of its "
+      "pods; `hidden`: pods of a namespace that the token may not list",
+      Json::array({NamespaceParameter(), ListParameter("workload", "NAMESPACE/NAME; needed",
+                                                       {{"type", "string"}}, kMaxFilterValues)}),
+      "Locations");
+  AddWorkloadPaths(paths);
   paths[kHistoryPath] =
       CallerPath("readHistory", "usage and waits of a ClusterQueue over time, from the ledger",
                  Json::array({Parameter("clusterQueue", "needed", {{"type", "string"}}),

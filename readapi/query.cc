@@ -164,6 +164,17 @@ Result<std::vector<std::string>> ParseNamespaces(const std::string& text) {
   return Values("namespace", text, kMaxNamespaces);
 }
 
+Result<std::vector<std::string>> ParseWorkloads(const std::string& text) {
+  BERTH_TRY(const std::vector<std::string> ids, Values("workload", text, kMaxFilterValues));
+  for (const std::string& id : ids) {
+    const std::size_t slash = id.find('/');
+    if (slash == 0 || slash == std::string::npos || slash + 1 == id.size()) {
+      return Invalid("workload", "write NAMESPACE/NAME, with \",\" between");
+    }
+  }
+  return ids;
+}
+
 Result<Query> ParseQuery(const Resource& resource, const Parameters& parameters) {
   BERTH_CHECK_OK(CheckParameters(parameters));
   Query query;

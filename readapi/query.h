@@ -109,5 +109,7 @@ Result<std::vector<std::string>> ParseNamespaces(const std::string& text);
 
 // Refuses tokens in a URL, and parameters that are given twice.
 Status CheckParameters(const Parameters& parameters);
+// NAMESPACE/NAME of kMaxFilterValues Workloads at most, sorted.
+Result<std::vector<std::string>> ParseWorkloads(const std::string& text);
 
 }  // namespace berth::readapi

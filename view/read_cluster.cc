@@ -1,10 +1,15 @@
 // Reads the view of `berth status` and `berth list`: one list per kind that the screen needs.
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "api/labels.h"
 #include "base/rfc3339.h"
+#include "view/screens/pods_of_job.h"
 #include "view/view_reader.h"
 
 namespace berth::view {
@@ -133,6 +138,33 @@ Status ReadPools(Session& session, const ReadScope& scope, ClusterView& view) {
   return OkStatus();
 }
 
+// The pods of running jobs of kinds other than Job, whose pods have no label of a Job.
+Status ReadOtherPods(Session& session, const ReadScope& scope, ClusterView& view) {
+  if (scope.screen != ReadScope::Screen::kList) return OkStatus();
+  std::set<std::string> keys;
+  for (const api::Workload& each : view.workloads) {
+    if (!IsRunning(each)) continue;
+    const PodMarks marks = PodMarksOf(each);
+    if (!marks.pod_name.empty()) keys.insert(api::kManagedLabel);
+    if (!marks.labels.empty()) keys.insert(marks.labels.begin()->first);
+  }
+  keys.erase(api::kJobNameLabel);
+  std::vector<Want> wants;
+  for (const std::string& key : keys) {
+    wants.push_back({.kind = ViewKind::kPods,
+                     .namespace_name = scope.namespace_name,
+                     .query = "labelSelector=" + key});
+  }
+  ClusterView others;
+  BERTH_CHECK_OK(ReadLists(session, wants, scope.own_namespace, others));
+  std::set<std::pair<std::string, std::string>> known;
+  for (const PodView& pod : view.pods) known.emplace(pod.namespace_name, pod.name);
+  for (PodView& pod : others.pods) {
+    if (known.emplace(pod.namespace_name, pod.name).second) view.pods.push_back(std::move(pod));
+  }
+  return OkStatus();
+}
+
 // The events of refused pods, and where there are such the pods that were made.
 Status ReadRefusals(Session& session, const ReadScope& scope, ClusterView& view) {
   if (scope.screen != ReadScope::Screen::kStatus && scope.screen != ReadScope::Screen::kList) {
@@ -195,6 +227,7 @@ Result<ClusterView> ReadCluster(Session& session, const ReadScope& scope, WallTi
   BERTH_CHECK_OK(ReadLists(session, WantsOf(scope), scope.own_namespace, view));
   BERTH_CHECK_OK(CheckIsQueueing(session, view));
   BERTH_CHECK_OK(ReadPools(session, scope, view));
+  BERTH_CHECK_OK(ReadOtherPods(session, scope, view));
   BERTH_CHECK_OK(ReadRefusals(session, scope, view));
   BERTH_CHECK_OK(ReadTopologies(session, scope, view));
   if (scope.screen == ReadScope::Screen::kStatus || scope.screen == ReadScope::Screen::kList) {

@@ -1,9 +1,14 @@
 // Reads the pods of a Workload's job, of whichever kind.
+#include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "api/labels.h"
+#include "base/dns_names.h"
+#include "base/strings.h"
 #include "kube/client/api_client.h"
 #include "view/screens/pods_of_job.h"
 #include "view/session.h"
@@ -28,32 +33,67 @@ Result<std::string> PodSelectorFor(Session& session, const api::Workload& own) {
   return object.error();
 }
 
+std::string SelectorOf(const PodMarks& marks) {
+  std::vector<std::string> terms;
+  for (const auto& [key, value] : marks.labels) terms.push_back(key + "=" + value);
+  return Join(terms, ",");
+}
+
 }  // namespace
 
-// A Job's pods have a label with its name.
 Status ReadPodsOf(Session& session, const api::Workload& own, std::size_t most, ClusterView& view) {
-  const api::OwnerReference* owner = api::ControllerOf(own.meta);
-  std::string selector;
-  if (owner != nullptr && owner->kind == "Job" && owner->api_version.starts_with("batch/")) {
-    selector = std::string(api::kJobNameLabel) + "=" + owner->name;
-  } else if (owner == nullptr) {  // the Workload of a pod group has the name of the group
-    selector = std::string(api::kPodGroupNameLabel) + "=" + own.meta.name;
+  const PodMarks marks = PodMarksOf(own);
+  Want want{.kind = ViewKind::kPods, .namespace_name = own.meta.namespace_name};
+  if (!marks.pod_name.empty()) {
+    want.name = marks.pod_name;
   } else {
-    Result<std::string> read = PodSelectorFor(session, own);
-    if (!read && read.error().code == ErrorCode::kForbidden) {
-      view.hidden.emplace_back("pods");
-      return OkStatus();
+    std::string selector = SelectorOf(marks);
+    if (selector.empty()) {
+      Result<std::string> read = PodSelectorFor(session, own);
+      if (!read && read.error().code == ErrorCode::kForbidden) {
+        view.hidden.emplace_back("pods");
+        return OkStatus();
+      }
+      BERTH_TRY(selector, std::move(read));
     }
-    if (!read) return read.error();
-    selector = *std::move(read);
+    if (selector.empty()) return OkStatus();
+    want.query = "labelSelector=" + kube::EscapeQuery(selector) + "&limit=" + std::to_string(most);
   }
-  if (selector.empty()) return OkStatus();
-  return ReadLists(session,
-                   {{.kind = ViewKind::kPods,
-                     .namespace_name = own.meta.namespace_name,
-                     .query = "labelSelector=" + kube::EscapeQuery(selector) +
-                              "&limit=" + std::to_string(most)}},
-                   "", view);
+  const std::size_t others = view.pods.size();
+  BERTH_TRY(const std::vector<Got> got, ReadInto(session, {want}, view));
+  if (got.front() == Got::kForbidden) view.hidden.emplace_back("pods");
+  for (std::size_t i = others; i < view.pods.size(); ++i) view.pods[i].workload = own.meta.name;
+  return OkStatus();
+}
+
+Status ReadPodsOfEach(Session& session, const std::vector<const api::Workload*>& workloads,
+                      std::size_t most, ClusterView& view) {
+  using NamespaceAndKey = std::pair<std::string, std::string>;
+  std::map<NamespaceAndKey, std::vector<std::string>> names;
+  std::vector<Want> wants;
+  for (const api::Workload* each : workloads) {
+    const PodMarks marks = PodMarksOf(*each);
+    const std::string& space = each->meta.namespace_name;
+    if (!marks.pod_name.empty()) {
+      wants.push_back({.kind = ViewKind::kPods, .namespace_name = space, .name = marks.pod_name});
+      continue;
+    }
+    if (marks.labels.empty()) continue;
+    const auto& [key, name] = *marks.labels.begin();  // the label that names the job
+    if (IsDnsSubdomain(name)) names[{space, key}].push_back(name);
+  }
+  for (const auto& [of, values] : names) {
+    wants.push_back({.kind = ViewKind::kPods,
+                     .namespace_name = of.first,
+                     .query = "labelSelector=" +
+                              kube::EscapeQuery(of.second + " in (" + Join(values, ",") + ")") +
+                              "&limit=" + std::to_string(most)});
+  }
+  BERTH_TRY(const std::vector<Got> got, ReadInto(session, wants, view));
+  if (std::find(got.begin(), got.end(), Got::kForbidden) != got.end()) {
+    view.hidden.emplace_back("pods");
+  }
+  return OkStatus();
 }
 
 }  // namespace berth::view

@@ -223,7 +223,12 @@ class StoryReader {
   }
 
   Status ReadSurroundings(const api::Workload& workload) {
-    if (IsRunning(workload)) BERTH_CHECK_OK(ReadRefusals(workload));
+    if (IsRunning(workload)) {
+      if (OwnerKind(workload) != "Job") {
+        BERTH_CHECK_OK(ReadPodsOf(session_, workload, kMostTracedPods, view_));
+      }
+      BERTH_CHECK_OK(ReadRefusals(workload));
+    }
     const bool has_quota = api::IsTrue(workload.status.conditions, api::kQuotaReserved);
     std::vector<Want> wants = WaitedFor(workload);
     if (!workload.status.admission_checks.empty()) {

@@ -100,6 +100,12 @@ Result<StoryView> ReadStory(Session& session, const StoryScope& scope, WallTime 
 Status ReadPodsOf(Session& session, const api::Workload& workload, std::size_t most,
                   ClusterView& view);
 
+// Adds the pods of the Workloads' jobs, `most` at most of each namespace and kind of jobs; of kinds
+// whose pods only the object of the job tells none (PodMarksOf). A caller who may not list the pods
+// of a namespace finds "pods" in view.hidden.
+Status ReadPodsOfEach(Session& session, const std::vector<const api::Workload*>& workloads,
+                      std::size_t most, ClusterView& view);
+
 // kNotFound: the cluster has no kinds of Kueue; kForbidden: the caller may read none of them.
 Status CheckIsQueueing(Session& session, const ClusterView& view);
 

@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "checks/check_kinds.h"
 #include "view/screens/json_at.h"
+#include "view/screens/pods_of_job.h"
 
 namespace berth::view {
 namespace {
@@ -85,6 +86,11 @@ NodeView ReadNode(const Json& object) {
 // Whom the pod works for.
 void ReadParent(const Json& object, PodView& pod) {
   pod.job_name = LabelOf(object, api::kJobNameLabel);
+  for (const char* key : JobPodLabels()) {
+    if (std::string value = LabelOf(object, key); !value.empty()) {
+      pod.job_labels[key] = std::move(value);
+    }
+  }
   pod.workload = MetaWordOf(object, "annotations", api::kWorkloadAnnotation);
   pod.group = MetaWordOf(object, "annotations", api::kPodGroupNameLabel);
   if (pod.group.empty()) pod.group = LabelOf(object, api::kPodGroupNameLabel);

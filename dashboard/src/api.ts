@@ -115,6 +115,7 @@ export const podLog = (namespace: string, name: string, pod: string, container: 
 export const cost = (namespace: string, name: string) => api.readCost(namespace, name);
 export const capacity = (namespace: string) => api.readCapacity(named(namespace));
 export const topology = (namespace: string) => api.readTopology(named(namespace));
+export const locations = (workload: string[], namespace: string) => api.readLocations({ workload, ...named(namespace) });
 export const queueHistory = (clusterQueue: string, days: number, namespace: string) =>
   api.readHistory({ clusterQueue, days, ...named(namespace) });
 export const cohortHistory = (cohort: string, days: number) => api.readCohortHistory({ cohort, days });

@@ -278,5 +278,5 @@ export function Plot({ times, lines, end, isStacked, height, from, to, full, ste
     };
   }, [shape]);
   useEffect(() => plot.current?.setData(data), [data, from, to, full]);
-  return <div ref={box} aria-hidden="true" />;
+  return <div ref={box} class="plot" aria-hidden="true" />;
 }

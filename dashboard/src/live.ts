@@ -5,7 +5,8 @@
 // A stream that ends is resumed from its last event; a hidden page gives its stream back, since a
 // browser has six connections to a server.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { counts, list, Problem, session, type Count, type Parameters, type ResourceName, type Resources, type Row } from "./api";
+import { counts, list, locations, Problem, session, type Count, type Parameters, type ResourceName, type Resources, type Row } from "./api";
+import { Locations } from "./locations";
 import { Retrier, isPassing } from "./retry";
 import { keptStore, Store, useStore } from "./store";
 
@@ -181,7 +182,23 @@ function keep(key: string, answer: unknown): void {
 // After the end of a session nothing of it is shown.
 export function forgetAnswers(): void {
   keptAnswers.clear();
+  inSight.forget();
 }
+
+// Where the running workloads in sight run, by their ids.
+export const remarks = new Store<ReadonlyMap<string, string>>(new Map());
+export const inSight = new Locations(
+  async (ids) => {
+    if (document.hidden) return [...remarks.get()].map(([id, remark]) => ({ id, remark }));
+    return (await locations(ids, scope.get()).catch((error: unknown) => Promise.reject(noticed(error)))).items;
+  },
+  (known) => remarks.set(known),
+  (call, ms) => {
+    const timer = setTimeout(call, ms);
+    return () => clearTimeout(timer);
+  },
+);
+scope.listen(() => inSight.forget());
 
 export interface List<T> {
   rows: T[];

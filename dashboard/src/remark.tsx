@@ -1,8 +1,9 @@
 // The last cell of a workload's row: what it waits for and behind whom, or where it runs.
+import { useEffect } from "preact/hooks";
 import { list, type Workload } from "./api";
 import { isUntried, placesOf, queuesToOrder, type Place } from "./behind";
 import { count, ordinal } from "./format";
-import { scope, useAnswer } from "./live";
+import { inSight, remarks, scope, useAnswer } from "./live";
 import { Words } from "./parts";
 import { Link, paths } from "./router";
 import { useStore } from "./store";
@@ -16,12 +17,21 @@ const NONE = new Map<string, Place>();
 
 // A place that was asked for before the row has changed is left out.
 export function Remark({ row, place }: { row: Workload; place: Place | undefined }) {
+  const remark = useLocation(row) ?? row.remark;
   return (
-    <span title={row.remark}>
+    <span title={remark}>
       {row.cause && `${causeLabel(row.cause)}: `}
-      {place && isUntried(row) ? <Behind row={row} place={place} /> : <Words text={remarkOf(row)} />}
+      {place && isUntried(row) ? <Behind row={row} place={place} /> : <Words text={remarkOf({ ...row, remark })} />}
     </span>
   );
+}
+
+// Where the workload runs, by its pods; undefined: not known yet, or the workload does not run.
+function useLocation({ id, state }: Workload): string | undefined {
+  const known = useStore(remarks);
+  const runs = state === "running";
+  useEffect(() => (runs ? inSight.show(id) : undefined), [id, runs]);
+  return runs ? known.get(id) : undefined;
 }
 
 function Behind({ row, place: { before, position, waiting } }: { row: Workload; place: Place }) {

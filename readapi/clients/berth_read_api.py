@@ -87,6 +87,8 @@ Localqueues = TypedDict("Localqueues", { "clusterQueue": "NotRequired[str]", "id
     "waiting": "NotRequired[int]", })
 LocalqueuesPage = TypedDict("LocalqueuesPage", { "counts": "NotRequired[list[Count]]", "items": "list[Localqueues]",
     "next": "NotRequired[str]", "revision": "str", })
+Location = TypedDict("Location", { "id": "str", "remark": "str", })
+Locations = TypedDict("Locations", { "hidden": "list[str]", "items": "list[Location]", })
 Machines = TypedDict("Machines", { "all": "int", "ready": "int", "resource": "str", "unit": "str", })
 MeasuredStops = TypedDict("MeasuredStops", { "count": "int", "lostSeconds": "int", })
 Money = TypedDict("Money", { "measured": "NotRequired[bool]", "usd": "str", "usdPerHour": "str", })
@@ -324,6 +326,12 @@ class ReadApi:
             ) -> LocalqueuesPage:
         """the LocalQueues."""
         return self._ask("GET", "/api/v1/localqueues", {"namespace": namespace, "clusterQueue": cluster_queue, "stopPolicy": stop_policy, "sort": sort, "limit": limit, "countBy": count_by, "fields": fields, "cursor": cursor})
+
+    def read_locations( self, *, namespace: list[str] | None = None, workload: list[str] | None = None,
+            ) -> Locations:
+        """where Workloads run: the remark of each running one that is named, with the nodes of its pods; `hidden`:
+        pods of a namespace that the token may not list."""
+        return self._ask("GET", "/api/v1/locations", {"namespace": namespace, "workload": workload})
 
     def list_queues( self, *, namespace: list[str] | None = None, cohort: list[str] | None = None,
             stop_policy: list[str] | None = None, sort: str | None = None, limit: int | None = None,

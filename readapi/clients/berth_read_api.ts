@@ -272,6 +272,14 @@ export interface LocalqueuesPage {
   // `cursor` of the events that follow this page
   revision: string;
 }
+export interface Location {
+  id: string;
+  remark: string;
+}
+export interface Locations {
+  hidden: string[];
+  items: Location[];
+}
 export interface Machines {
   all: number;
   ready: number;
@@ -813,6 +821,12 @@ export class ReadApi {
   // the LocalQueues
   listLocalqueues(query: { namespace?: string[] | undefined; clusterQueue?: string[] | undefined; stopPolicy?: string[] | undefined; sort?: "waiting" | "-waiting" | "running" | "-running" | undefined; limit?: number | undefined; countBy?: "namespace" | "clusterQueue" | "stopPolicy" | undefined; fields?: ("namespace" | "name" | "clusterQueue" | "waiting" | "running" | "stopPolicy")[] | undefined; cursor?: string | undefined } = {}): Promise<LocalqueuesPage> {
     return this.send("GET", `/api/v1/localqueues`, query);
+  }
+
+  // where Workloads run: the remark of each running one that is named, with the nodes of its pods; `hidden`: pods of
+  // a namespace that the token may not list
+  readLocations(query: { namespace?: string[] | undefined; workload?: string[] | undefined } = {}): Promise<Locations> {
+    return this.send("GET", `/api/v1/locations`, query);
   }
 
   // the ClusterQueues: quota, usage, counts; a caller with rights in namespaces sees those that the LocalQueues

@@ -50,6 +50,23 @@ Result<ReadRoute> CallerRouteOf(CallerRequest::Kind kind, const Parameters& para
   return route;
 }
 
+Result<ReadRoute> LocationsRouteOf(const Parameters& parameters) {
+  ReadRoute route;
+  route.kind = ReadRoute::Kind::kCaller;
+  route.caller.kind = CallerRequest::Kind::kLocations;
+  for (const auto& [name, value] : parameters) {
+    if (name != "namespace" && name != "workload") {
+      return Error{ErrorCode::kInvalid, "a query parameter is unknown; use namespace and workload"};
+    }
+    BERTH_TRY((name == "workload" ? route.caller.workloads : route.caller.namespaces),
+              name == "workload" ? ParseWorkloads(value) : ParseNamespaces(value));
+  }
+  if (route.caller.workloads.empty()) {
+    return Error{ErrorCode::kInvalid, "name Workloads: ?workload=NAMESPACE/NAME,…"};
+  }
+  return route;
+}
+
 // Reads the parameters of a log: the pod, and a container.
 Status ReadLogParameters(const Parameters& parameters, CallerRequest& caller) {
   for (const auto& [name, value] : parameters) {
@@ -163,6 +180,7 @@ Result<ReadRoute> RouteOf(const net::Request& request) {
   }
   if (path == kCapacityPath) return CallerRouteOf(CallerRequest::Kind::kCapacity, parameters);
   if (path == kTopologyPath) return CallerRouteOf(CallerRequest::Kind::kTopology, parameters);
+  if (path == kLocationsPath) return LocationsRouteOf(parameters);
   const std::string root = std::string(kRoot) + "/";
   if (!path.starts_with(root)) return NoSuchPath();
   const std::vector<std::string_view> segments = Split(path.substr(root.size()), '/');
@@ -205,6 +223,7 @@ SightRequest SightsFor(const ReadRoute& route, Caller caller) {
     case CallerRequest::Kind::kCapacity:
       return {std::move(caller), {kWorkloads, kCapacityRequests}, route.caller.namespaces};
     case CallerRequest::Kind::kTopology:
+    case CallerRequest::Kind::kLocations:
       return {std::move(caller), {kWorkloads}, route.caller.namespaces};
     case CallerRequest::Kind::kCost:
     case CallerRequest::Kind::kStory:

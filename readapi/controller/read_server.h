@@ -13,7 +13,7 @@
 //     GET /api/v1/reports?…             the accounts of a period, as `berth report`
 //     GET /api/v1/history…, …/capacity/history, …/workloads/NS/NAME/history
 //                                       what the ledger has of queues, Cohorts, capacity, turns
-//     GET /api/v1/capacity, …/topology, …/workloads/NS/NAME/cost
+//     GET /api/v1/capacity, …/topology, …/locations, …/workloads/NS/NAME/cost
 //                                       with the rights of the token (caller.h)
 //     POST /api/v1/whatif               two forecasts; nothing is written
 //     POST /api/v1/actions              one write with the rights of the token; off by default

@@ -4,11 +4,10 @@
 // Method: an API that gives or refuses answers by path.
 #include "program/caller_objects.h"
 
-#include <map>
-
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/program/api_of_answers.h"
 #include "tests/view/view_builder.h"
 
 namespace berth::program {
@@ -18,43 +17,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
-
-// Answers by the whole path; others are refused.
-class ApiOfAnswers : public view::Session {
- public:
-  std::map<std::string, Json> answers;
-  std::map<std::string, std::string> texts;
-
-  const std::string& default_namespace() const override { return name_; }
-  const std::string& server_url() const override { return name_; }
-  const std::string& cluster_name() const override { return name_; }
-  std::vector<Result<Json>> GetAll(const std::vector<std::string>& paths) override {
-    std::vector<Result<Json>> given;
-    for (const std::string& path : paths) {
-      const auto found = answers.find(path);
-      if (found != answers.end()) {
-        given.emplace_back(found->second);
-      } else {
-        given.emplace_back(Error{ErrorCode::kForbidden, "not you: " + path});
-      }
-    }
-    return given;
-  }
-  Result<Json> GetTable(const std::string&) override { return Json(); }
-  Result<std::string> GetText(const std::string& path) override {
-    const auto found = texts.find(path);
-    if (found == texts.end()) return Error{ErrorCode::kForbidden, "not you: " + path};
-    return found->second;
-  }
-  Result<Json> Write(const std::string&, const std::string&, const std::string&,
-                     const Json&) override {
-    return Json();
-  }
-  Result<Json> Post(const std::string&) override { return Json(); }
-
- private:
-  std::string name_ = "of-the-test";
-};
 
 Json EventAt(const std::string& time, const std::string& reason) {
   return {{"lastTimestamp", time},

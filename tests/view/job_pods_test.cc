@@ -56,6 +56,37 @@ TEST(JobPods, EachKindOfJobHasItsPathAndPodSelector) {
   EXPECT_EQ(ParseJobReference("job/a")->ListPath(""), "/apis/batch/v1/jobs");
 }
 
+TEST(JobPods, PodsOfOtherJobsOfTheSameNameAreTold) {
+  api::Workload workload;
+  workload.meta.namespace_name = "x";
+  workload.meta.name = "w";
+  const auto owned = [&workload](const char* version, const char* kind) {
+    workload.meta.owner_references = {
+        {.api_version = version, .kind = kind, .name = "a", .uid = "u", .controller = true}};
+    return PodMarksOf(workload);
+  };
+  const auto labelled = [](std::map<std::string, std::string> labels) {
+    return PodView{.namespace_name = "x", .name = "p", .job_labels = std::move(labels)};
+  };
+  const PodView of_torch =
+      labelled({{"training.kubeflow.org/job-name", "a"},
+                {"training.kubeflow.org/operator-name", "pytorchjob-controller"}});
+  EXPECT_TRUE(IsPodOf(of_torch, workload, owned("kubeflow.org/v1", "PyTorchJob")));
+  EXPECT_FALSE(IsPodOf(of_torch, workload, owned("kubeflow.org/v1", "TFJob")));
+  EXPECT_FALSE(IsPodOf(of_torch, workload, owned("ray.io/v1", "RayJob"))) << "no label tells";
+  EXPECT_FALSE(IsPodOf(of_torch, workload, owned("batch/v1", "Job")));
+  EXPECT_TRUE(IsPodOf({.namespace_name = "x", .name = "p", .job_name = "a"}, workload,
+                      owned("batch/v1", "Job")));
+  EXPECT_FALSE(IsPodOf({.namespace_name = "y", .name = "p", .job_name = "a"}, workload,
+                       owned("batch/v1", "Job")));
+  EXPECT_TRUE(IsPodOf({.namespace_name = "x", .name = "a"}, workload, owned("v1", "Pod")));
+  EXPECT_TRUE(IsPodOf({.namespace_name = "x", .name = "p", .workload = "w"}, workload,
+                      owned("example.com/v1", "Foreign")));
+  workload.meta.owner_references.clear();
+  EXPECT_TRUE(
+      IsPodOf({.namespace_name = "x", .name = "p", .group = "w"}, workload, PodMarksOf(workload)));
+}
+
 TEST(JobPods, WrongReferenceIsRefusedWithTheForm) {
   for (const char* bad : {"", "a", "job/", "/a", "deployment/a", "job.apps/a"}) {
     const auto reference = ParseJobReference(bad);

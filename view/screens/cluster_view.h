@@ -67,9 +67,10 @@ struct NodeView {
 struct PodView {
   std::string namespace_name;
   std::string name;
-  std::string job_name;    // label batch.kubernetes.io/job-name
-  std::string workload;    // annotation kueue.x-k8s.io/workload
-  std::string group;       // label or annotation kueue.x-k8s.io/pod-group-name
+  std::string job_name;  // label batch.kubernetes.io/job-name
+  std::string workload;  // annotation kueue.x-k8s.io/workload, or that of ReadPodsOf
+  std::string group;     // label or annotation kueue.x-k8s.io/pod-group-name
+  std::map<std::string, std::string> job_labels;  // those of JobPodLabels() that the pod has
   std::string owner_kind;  // the kind of the owner that controls the pod; empty: none
   std::string owner_name;
   std::string node_name;

@@ -1,5 +1,6 @@
 #include "view/screens/pods_of_job.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/json_write.h"
+#include "api/labels.h"
 #include "base/strings.h"
 #include "view/screens/json_at.h"
 
@@ -35,6 +37,12 @@ struct JobKindWords {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr char kJobSetName[] = "jobset.sigs.k8s.io/jobset-name";
+constexpr char kTrainingName[] = "training.kubeflow.org/job-name";
+constexpr char kTrainingOperator[] = "training.kubeflow.org/operator-name";
+constexpr char kRayCluster[] = "ray.io/cluster";
+constexpr char kSparkName[] = "sparkoperator.k8s.io/app-name";
 
 constexpr JobKindWords kKinds[] = {
     {"job", "", "batch", "v1", PodsBy::kJobName, ""},
@@ -70,6 +78,27 @@ Error NotAJob(const std::string& text) {
     known += (known.empty() ? "" : ", ") + std::string(kind.singular);
   return {ErrorCode::kInvalid,
           "--for \"" + text + "\": must be TYPE[.GROUP]/NAME, with a TYPE of these: " + known};
+}
+
+// The labels of the pods of a job. `value`: of the first label.
+api::StringMap LabelsOf(const JobKindWords& kind, const std::string& value) {
+  switch (kind.pods_by) {
+    case PodsBy::kJobName: return {{api::kJobNameLabel, value}};
+    case PodsBy::kJobSetName: return {{kJobSetName, value}};
+    case PodsBy::kTrainingName: return {{kTrainingName, value}, {kTrainingOperator, kind.more}};
+    case PodsBy::kRayCluster:
+    case PodsBy::kRayClusterInStatus: return {{kRayCluster, value}};
+    case PodsBy::kSparkName: return {{kSparkName, value}};
+    case PodsBy::kPodGroup: return {{api::kPodGroupNameLabel, value}};
+  }
+  return {};
+}
+
+std::string JobLabelOf(const PodView& pod, const std::string& key) {
+  if (key == api::kJobNameLabel) return pod.job_name;
+  if (key == api::kPodGroupNameLabel) return pod.group;
+  const auto found = pod.job_labels.find(key);
+  return found == pod.job_labels.end() ? "" : found->second;
 }
 
 std::string Title(std::string name) {
@@ -109,26 +138,44 @@ Result<JobReference> ParseJobReference(const std::string& text) {
 }
 
 std::string PodSelectorOf(const JobReference& reference, const Json& job) {
-  const std::string& name = reference.name;
-  const auto labelled = [](const char* key, const std::string& value) {
-    return value.empty() ? "" : std::string(key) + "=" + value;
-  };
-  switch (reference.kind->pods_by) {
-    case PodsBy::kJobName: return labelled("batch.kubernetes.io/job-name", name);
-    case PodsBy::kJobSetName: return labelled("jobset.sigs.k8s.io/jobset-name", name);
-    case PodsBy::kTrainingName:
-      return labelled("training.kubeflow.org/job-name", name) + "," +
-             labelled("training.kubeflow.org/operator-name", reference.kind->more);
-    case PodsBy::kRayCluster: return labelled("ray.io/cluster", name);
-    case PodsBy::kRayClusterInStatus:
-      return labelled("ray.io/cluster", TextAt(job, Json::json_pointer(reference.kind->more)));
-    case PodsBy::kSparkName: return labelled("sparkoperator.k8s.io/app-name", name);
-    case PodsBy::kPodGroup: {
-      constexpr const char* kGroup = "kueue.x-k8s.io/pod-group-name";
-      return labelled(kGroup, TextAt(job, Json::json_pointer("/metadata/labels") / kGroup));
-    }
+  std::string value = reference.name;
+  if (reference.kind->pods_by == PodsBy::kRayClusterInStatus) {
+    value = TextAt(job, Json::json_pointer(reference.kind->more));
+  } else if (reference.kind->pods_by == PodsBy::kPodGroup) {
+    value = TextAt(job, Json::json_pointer("/metadata/labels") / api::kPodGroupNameLabel);
   }
-  return {};
+  if (value.empty()) return {};
+  std::vector<std::string> terms;
+  for (const auto& [key, wanted] : LabelsOf(*reference.kind, value)) {
+    terms.push_back(key + "=" + wanted);
+  }
+  return Join(terms, ",");
+}
+
+const std::vector<const char*>& JobPodLabels() {
+  static const std::vector<const char*> keys{kJobSetName, kTrainingName, kTrainingOperator,
+                                             kRayCluster, kSparkName};
+  return keys;
+}
+
+PodMarks PodMarksOf(const api::Workload& workload) {
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  // The Workload of a pod group has the name of the group.
+  if (owner == nullptr) return {.labels = {{api::kPodGroupNameLabel, workload.meta.name}}};
+  const Result<JobReference> job = JobReferenceOf(*owner);
+  if (!job || job->kind->pods_by == PodsBy::kRayClusterInStatus) return {};
+  if (job->kind->pods_by == PodsBy::kPodGroup) return {.pod_name = owner->name};
+  return {.labels = LabelsOf(*job->kind, owner->name)};
+}
+
+bool IsPodOf(const PodView& pod, const api::Workload& workload, const PodMarks& marks) {
+  if (pod.namespace_name != workload.meta.namespace_name) return false;
+  if (pod.workload == workload.meta.name) return true;
+  if (!marks.pod_name.empty()) return pod.name == marks.pod_name;
+  return !marks.labels.empty() &&
+         std::all_of(marks.labels.begin(), marks.labels.end(), [&pod](const auto& wanted) {
+           return JobLabelOf(pod, wanted.first) == wanted.second;
+         });
 }
 
 std::string RenderServerTable(const Json& table, bool with_namespace, const TextStyle& style) {

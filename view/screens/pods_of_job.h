@@ -7,11 +7,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "api/object_meta.h"
+#include "api/workload.h"
 #include "base/result.h"
+#include "view/screens/cluster_view.h"
 #include "view/screens/text.h"
 
 namespace berth::view {
@@ -34,6 +37,20 @@ Result<JobReference> JobReferenceOf(const api::OwnerReference& owner);
 
 // The label selector of the pods of `job`; empty: the job has no selector yet.
 std::string PodSelectorOf(const JobReference& reference, const nlohmann::json& job);
+
+// The keys of the labels by which the pods of jobs are found, beside those of PodView::job_name and
+// PodView::group.
+const std::vector<const char*>& JobPodLabels();
+
+// The pods of one Workload, as its owner tells.
+struct PodMarks {
+  api::StringMap labels;  // every pod has them; empty: no label tells
+  std::string pod_name;   // the pod of a Workload of one pod; empty: another kind
+};
+// Both are empty for kinds whose pods only the object of the job tells: RayJob, RayService.
+PodMarks PodMarksOf(const api::Workload& workload);
+// Whether the pod is the workload's. `marks`: PodMarksOf(workload).
+bool IsPodOf(const PodView& pod, const api::Workload& workload, const PodMarks& marks);
 
 // A meta.k8s.io Table as kubectl shows it, without the columns of -o wide.
 std::string RenderServerTable(const nlohmann::json& table, bool with_namespace,

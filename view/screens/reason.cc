@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "queue/ordering.h"
 #include "view/screens/place_in_queue.h"
+#include "view/screens/pods_of_job.h"
 
 namespace berth::view {
 namespace {
@@ -191,10 +192,9 @@ struct PodLocations {
 
 PodLocations LocationsOf(const ClusterView& view, const api::Workload& workload) {
   PodLocations locations;
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
-  if (owner == nullptr) return locations;
+  const PodMarks marks = PodMarksOf(workload);
   for (const PodView& pod : view.pods) {
-    if (pod.namespace_name != workload.meta.namespace_name || pod.job_name != owner->name) continue;
+    if (!IsPodOf(pod, workload, marks)) continue;
     if (pod.phase == "Succeeded" || pod.phase == "Failed") continue;
     const bool is_stuck = !pod.waiting_reason.empty() && pod.waiting_reason != "ContainerCreating";
     if (is_stuck && locations.obstacle.empty()) {
@@ -448,10 +448,9 @@ std::string FinishedResult(const ClusterView& view, const api::Workload& workloa
     return "ok in " +
            HumanDuration(finished->last_transition_time - admitted->last_transition_time);
   }
-  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
+  const PodMarks marks = PodMarksOf(workload);
   for (const PodView& pod : view.pods) {
-    if (owner != nullptr && pod.job_name == owner->name && pod.exit_code &&
-        pod.namespace_name == workload.meta.namespace_name) {
+    if (pod.exit_code && IsPodOf(pod, workload, marks)) {
       return "failed: exit " + std::to_string(*pod.exit_code) + " in pod " + pod.name;
     }
   }

@@ -153,7 +153,8 @@ class ReadApiCluster(BerthUpTest):
 
     def setUp(self):
         super().setUp()
-        self.cluster = self.start_cluster(flags=["--read-api-listen", "127.0.0.1:0", "--read-api-actions", "--image", "say:1=/bin/echo"])
+        self.cluster = self.start_cluster(flags=["--read-api-listen", "127.0.0.1:0", "--read-api-actions", "--image", "say:1=/bin/echo",
+                                                 "--image", "wait:1=/bin/sleep"])
         self.cluster.apply(QUEUES)
         config = json.loads(self.cluster.kubectl("config", "view", "--raw", "-o", "json").stdout)
         authority = config["clusters"][0]["cluster"]["certificate-authority-data"]
@@ -433,6 +434,30 @@ class ReadApiTest(ReadApiCluster):
         status, body, _ = wait_until(lambda: (answer := self.get("/api/v1/topology?namespace=team-a", tenant))[0] == 200 and answer, "the new right")
         self.assertEqual([node["name"] for node in body["nodes"]], ["n1"])
         self.assertNotIn("team-b", json.dumps(body))
+
+    def test_locations_have_the_rights_of_the_caller(self):
+        self.cluster.apply(SUPPLY)
+        self.cluster.patch_status("/api/v1/nodes/n1", NODE_STATUS)
+        sleeps = 'image: "wait:1", args: ["600"]'
+        self.cluster.apply((JOB % ("sleeper", "team-a", "500m")).replace('image: "none:1"', sleeps) + "---" + JOB % ("large", "team-b", 1))
+        api = self.client(self.admin)
+        self.wait_for_jobs("large")
+        (runs,) = wait_until(lambda: [row["id"] for row in self.items("workloads?state=running")], "the job runs")
+        every = [runs] + [row["id"] for row in self.items("workloads?state=waiting")]
+        self.assertEqual(len(every), 2)
+        nodes = [{"id": runs, "remark": "any: n1"}]
+        wait_until(lambda: api.read_locations(workload=every) == {"items": nodes, "hidden": []}, "their pods run")
+        # The tenant may list Workloads, not pods.
+        tenant = self.make_tenant()
+        root = f"/api/v1/locations?workload={','.join(every)}"
+        self.assertEqual(self.get(root, tenant)[0], 403)
+        status, body, _ = self.get(f"{root}&namespace=team-a", tenant)
+        self.assertEqual((status, body), (200, {"items": [{"id": runs, "remark": "any"}], "hidden": ["pods"]}))
+        for query, words in (("", "name Workloads"), ("?workload=sleeper", "write NAMESPACE/NAME"), ("?workload=a/b&pod=c", "use namespace and workload"),
+                             ("?workload=" + ",".join(f"a/{i}" for i in range(33)), "more than 32 values")):
+            answer = self.get(f"/api/v1/locations{query}", self.admin)
+            self.assertEqual(answer[0], 400, query)
+            self.assertIn(words, answer[1]["message"])
 
     def test_objects_and_logs_have_the_rights_of_the_caller(self):
         self.cluster.apply(SUPPLY)
