@@ -14,6 +14,7 @@
 #include "forecast/eta_scores.h"
 #include "forecast/forecast_cluster.h"
 #include "forecast/forecast_threads.h"
+#include "simulation/deadline_chance.h"
 #include "simulation/present_workloads.h"
 #include "view/output.h"
 #include "view/screens/eta_screen.h"
@@ -113,19 +114,17 @@ class EtaMaker {
                      .run = asked.run,
                      .capacity = asked.capacity};
     row.deadline = api::DeadlineOf(row.workload->meta.annotations);
-    if (row.deadline && !forecast.starts.empty()) {
-      row.in_time =
-          static_cast<double>(forecast.in_time) / static_cast<double>(forecast.starts.size());
-    }
+    row.in_time = simulation::ChanceInTime(forecast);
     row.chance =
         static_cast<double>(forecast.Started()) / static_cast<double>(forecast.starts.size());
-    if (row.p90 && row.chance == 1) Correct(row, view);
+    if (row.p90 && row.chance == 1) Correct(forecast, row, view);
     view.rows.push_back(std::move(row));
   }
 
   // Corrects the forecast of the row by what earlier ones missed: those of --scores, else those of
   // the controller. Those of --scores are kept.
-  void Correct(view::EtaRow& row, view::EtaView& view) const {
+  void Correct(const simulation::JobForecast& forecast, view::EtaRow& row,
+               view::EtaView& view) const {
     const simulation::StartQuantiles raw{*row.p10, *row.p50, *row.p90};
     const simulation::ForecastGroup group = simulation::GroupAt(
         row.cluster_queue, cluster_.view.now - row.workload->meta.creation_timestamp);
@@ -137,6 +136,7 @@ class EtaMaker {
     row.p10 = told.p10;
     row.p50 = told.p50;
     row.p90 = told.p90;
+    row.in_time = simulation::ChanceInTime(forecast, raw, told);
     if (scores_ == nullptr) return;
     scores_->Add({.uid = row.workload->meta.uid,
                   .at = ledger::ToSeconds(cluster_.view.now),

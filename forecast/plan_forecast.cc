@@ -6,6 +6,7 @@
 #include "api/deadline.h"
 #include "forecast/forecast_cluster.h"
 #include "forecast/forecast_threads.h"
+#include "simulation/deadline_chance.h"
 
 namespace berth::forecast {
 namespace {
@@ -49,10 +50,10 @@ view::PlannedStart ForecastPlanned(const view::ClusterView& view, const view::Pl
   start.p50 = told.At(kMedian);
   start.p90 = told.At(kHigh);
   start.why = told.why;
-  const auto draws = static_cast<double>(told.starts.size());
-  if (draws == 0) return start;
-  start.deadline = api::DeadlineOf(job.workload.meta.annotations);
-  start.in_time = static_cast<double>(told.in_time) / draws;
+  if (const std::optional<double> chance = simulation::ChanceInTime(told)) {
+    start.deadline = api::DeadlineOf(job.workload.meta.annotations);
+    start.in_time = *chance;
+  }
   return start;
 }
 

@@ -1,8 +1,6 @@
 #include "program/caller_locations.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -15,23 +13,19 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostPods = 1'000;  // the limit of a namespace and a kind of jobs
-
 }  // namespace
 
-Result<Json> CallerLocations(view::Session& session, const readapi::CallerRequest& request,
-                             const MirrorObjects& objects, WallTime now) {
+Json CallerLocations(view::Session& session, const readapi::CallerRequest& request,
+                     const MirrorObjects& objects, WallTime now) {
   view::ClusterView view;
   view.now = now;
   std::vector<const api::Workload*> running;
   for (const auto& each : objects.workloads) {
-    if (view::IsRunning(*each) && MaySee(request, each->meta.namespace_name) &&
-        std::binary_search(request.workloads.begin(), request.workloads.end(),
-                           each->meta.key().ToString())) {
+    if (view::IsRunning(*each) && MaySee(request, each->meta.namespace_name)) {
       running.push_back(each.get());
     }
   }
-  BERTH_CHECK_OK(view::ReadPodsOfEach(session, running, kMostPods, view));
+  view::ReadPodsOfEach(session, running, {}, view);
   Json items = Json::array();
   for (const api::Workload* each : running) {
     items.push_back(

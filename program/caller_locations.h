@@ -4,23 +4,22 @@
 //     the API server: their pods, if the caller may ──┴▶ RunningPlace ─▶ JSON
 //         list pods in their namespaces
 //
-// Threads: as Session. Errors: those of the API server.
+// Threads: as Session. Errors: none; Workloads whose pods the API server fails to give are told
+// without nodes.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/clock.h"
-#include "base/result.h"
 #include "program/read_mirror.h"
 #include "readapi/caller.h"
 #include "view/session.h"
 
 namespace berth::program {
 
-// The form Locations: an item for each Workload of the request that runs and that the caller may
-// see. `request` is of the kind kLocations.
-Result<nlohmann::json> CallerLocations(view::Session& session,
-                                       const readapi::CallerRequest& request,
-                                       const MirrorObjects& objects, WallTime now);
+// The form Locations: an item for each Workload of `objects` that runs and that the caller may see.
+// `objects`: the Workloads of the request, which is of the kind kLocations.
+nlohmann::json CallerLocations(view::Session& session, const readapi::CallerRequest& request,
+                               const MirrorObjects& objects, WallTime now);
 
 }  // namespace berth::program

@@ -148,18 +148,21 @@ bool CallerScreens::Joins(const readapi::CallerRequest& request, Done& done) {
 std::vector<CallerScreens::Done> CallerScreens::TakeJoined(const readapi::CallerRequest& request,
                                                            const Result<std::string>& answer) {
   const std::lock_guard lock(mutex_);
-  if (answer && kept_.size() < kMostKeptAnswers) {
+  // Pages ask for locations again and again, each for its own rows.
+  const bool is_kept = answer && request.kind != Kind::kLocations;
+  if (is_kept && kept_.size() < kMostKeptAnswers) {
     kept_[request] = {clock_.SteadyNow() + options_.kept_for, *answer};
   }
   const auto made = being_made_.extract(request);
   return made.empty() ? std::vector<Done>() : std::move(made.mapped());
 }
 
-// Stories, which people wait for, do not queue behind the lists of all nodes and pods.
+// Stories, which people wait for, do not queue behind the lists of all nodes and pods; nor do logs
+// behind locations, which pages ask for again and again.
 CallerScreens::Line CallerScreens::LineFor(Kind kind) {
   switch (kind) {
     case Kind::kStory: return kStories;
-    case Kind::kLocations:
+    case Kind::kLocations: return kLocations;
     case Kind::kObjects:
     case Kind::kLog: return kDetails;
     case Kind::kWhatIf: return kForecasts;
@@ -212,10 +215,7 @@ Result<std::string> CallerScreens::Make(const readapi::CallerRequest& request,
       BERTH_TRY(const Json topology, CallerTopology(*session, request, objects, clock_.Now()));
       return LineOf(topology);
     }
-    case Kind::kLocations: {
-      BERTH_TRY(const Json locations, CallerLocations(*session, request, objects, clock_.Now()));
-      return LineOf(locations);
-    }
+    case Kind::kLocations: return LineOf(CallerLocations(*session, request, objects, clock_.Now()));
     case Kind::kCost: return Cost(*session, request, objects);
     case Kind::kStory: {
       BERTH_TRY(const Json story, CallerStory(*session, request, objects, clock_.Now()));

@@ -72,7 +72,7 @@ class CallerScreens {
     SteadyTime until{};
     std::string text;
   };
-  enum Line : std::uint8_t { kReads, kStories, kDetails, kForecasts, kWrites, kLines };
+  enum Line : std::uint8_t { kReads, kStories, kDetails, kLocations, kForecasts, kWrites, kLines };
 
   Result<std::string> Make(const readapi::CallerRequest& request,
                            const MirrorObjects& objects) const;

@@ -1,6 +1,7 @@
 #include "program/eta_writer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -16,6 +17,7 @@
 #include "forecast/eta_pasts.h"
 #include "forecast/forecast_cluster.h"
 #include "ledger/ledger_reader.h"
+#include "simulation/deadline_chance.h"
 #include "simulation/present_workloads.h"
 
 namespace berth::program {
@@ -105,6 +107,11 @@ std::vector<Past> WaitingPasts(const Shared<api::Workload>& workloads, const Que
   return waiting;
 }
 
+std::optional<std::int32_t> OfHundred(const std::optional<double>& chance) {
+  if (!chance) return std::nullopt;
+  return static_cast<std::int32_t>(std::lround(100 * *chance));
+}
+
 api::StartForecast Told(const simulation::JobForecast& forecast, WallTime at,
                         const simulation::Corrections& corrections,
                         const simulation::ForecastGroup& group) {
@@ -117,6 +124,7 @@ api::StartForecast Told(const simulation::JobForecast& forecast, WallTime at,
   const auto p90 = forecast.At(kHigh);
   api::StartForecast told{
       .at = CutToSeconds(at), .p10 = instant(p10), .p50 = instant(p50), .p90 = instant(p90)};
+  told.in_time = OfHundred(simulation::ChanceInTime(forecast));
   if (!p90) return told;
   const simulation::StartQuantiles raw{*p10, *p50, *p90};
   const simulation::Correction* correction = corrections.For(group, raw);
@@ -126,6 +134,7 @@ api::StartForecast Told(const simulation::JobForecast& forecast, WallTime at,
   told.p10 = instant(corrected.p10);
   told.p50 = instant(corrected.p50);
   told.p90 = instant(corrected.p90);
+  told.in_time = OfHundred(simulation::ChanceInTime(forecast, raw, corrected));
   return told;
 }
 
@@ -234,9 +243,6 @@ struct EtaWriter::Round {
       if (simulation::IsRunning(workload) || forecast.jobs[i].starts.empty()) continue;
       api::StartForecast& told = made[workload.meta.key()];
       told = Told(forecast.jobs[i], at, corrections, GroupOf(workload, QueueOf(workload, names)));
-      if (!api::DeadlineOf(workload.meta.annotations)) continue;
-      const auto draws = static_cast<std::int32_t>(forecast.jobs[i].starts.size());
-      told.in_time = (100 * forecast.jobs[i].in_time + draws / 2) / draws;
     }
     return made;
   }

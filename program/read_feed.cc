@@ -224,9 +224,12 @@ Status ReadFeed::Serve(const ListenAddress& address, std::shared_ptr<const net::
   }
   source.caller = [&reader](const readapi::CallerRequest& request, CallerScreens::Done done,
                             CallerScreens::HasLeft has_left) {
-    reader.callers->Ask(
-        request, [&reader, part = PartFor(request.kind)] { return reader.mirror.Objects(part); },
-        std::move(done), std::move(has_left));
+    const auto objects = [&reader, &request] {
+      return request.kind == readapi::CallerRequest::Kind::kLocations
+                 ? reader.mirror.WorkloadsOf(request.workloads)
+                 : reader.mirror.Objects(PartFor(request.kind));
+    };
+    reader.callers->Ask(request, objects, std::move(done), std::move(has_left));
   };
   source.queues_below = [&reader](const std::string& cohort) {
     return reader.mirror.QueuesBelow(cohort);

@@ -430,6 +430,17 @@ std::vector<std::string> ReadMirror::QueuesBelow(const std::string& cohort) cons
   return names;
 }
 
+MirrorObjects ReadMirror::WorkloadsOf(const std::vector<std::string>& ids) const {
+  MirrorObjects objects;
+  for (const std::string& id : ids) {
+    const std::size_t slash = id.find('/');
+    if (slash == std::string::npos) continue;
+    auto workload = workloads_.Get({id.substr(0, slash), id.substr(slash + 1)});
+    if (workload != nullptr) objects.workloads.push_back(std::move(workload));
+  }
+  return objects;
+}
+
 MirrorObjects ReadMirror::Objects(MirrorPart part) const {
   const auto copy = [](const auto& store, auto& out) {
     out.assign(store.objects().begin(), store.objects().end());

@@ -94,6 +94,8 @@ class ReadMirror {
   // The names of the ClusterQueues of the Cohort, and of those below, in their order.
   std::vector<std::string> QueuesBelow(const std::string& cohort) const;
 
+  // Only these Workloads (NAMESPACE/NAME), those that exist.
+  MirrorObjects WorkloadsOf(const std::vector<std::string>& ids) const;
   // All objects, of all namespaces: callers show no more than their readers may see.
   MirrorObjects Objects(MirrorPart part = MirrorPart::kQueues) const;
 

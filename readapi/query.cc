@@ -15,10 +15,12 @@ Error Invalid(const std::string& name, const std::string& what) {
 }
 
 Result<std::vector<std::string>> Values(const std::string& name, const std::string& text,
-                                        std::size_t most) {
+                                        std::size_t most, std::size_t most_bytes = kMaxValueBytes) {
   std::set<std::string> values;
   for (const std::string_view value : berth::Split(text, ',')) {
-    if (value.size() > kMaxValueBytes) return Invalid(name, "a value has more than 256 bytes");
+    if (value.size() > most_bytes) {
+      return Invalid(name, "a value has more than " + std::to_string(most_bytes) + " bytes");
+    }
     if (!IsValidUtf8(value)) return Invalid(name, "a value is not UTF-8");
     values.emplace(value);
     if (values.size() > most) {
@@ -165,7 +167,8 @@ Result<std::vector<std::string>> ParseNamespaces(const std::string& text) {
 }
 
 Result<std::vector<std::string>> ParseWorkloads(const std::string& text) {
-  BERTH_TRY(const std::vector<std::string> ids, Values("workload", text, kMaxFilterValues));
+  BERTH_TRY(const std::vector<std::string> ids,
+            Values("workload", text, kMaxFilterValues, kMaxIdBytes));
   for (const std::string& id : ids) {
     const std::size_t slash = id.find('/');
     if (slash == 0 || slash == std::string::npos || slash + 1 == id.size()) {

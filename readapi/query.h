@@ -26,6 +26,7 @@ inline constexpr std::size_t kMaxQueryBytes = 8 * 1024;  // the part of the URL 
 inline constexpr std::size_t kMaxFilterValues = 32;
 inline constexpr std::size_t kMaxNamespaces = 16;  // each costs a review of rights
 inline constexpr std::size_t kMaxValueBytes = 256;
+inline constexpr std::size_t kMaxIdBytes = 63 + 1 + 253;  // NAMESPACE/NAME
 inline constexpr std::size_t kUsualLimit = 100;
 inline constexpr std::size_t kMaxLimit = 1000;
 

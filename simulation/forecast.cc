@@ -43,9 +43,9 @@ std::vector<std::optional<Duration>> DeadlinesOf(const std::vector<ForecastJob>&
 }
 
 // A draw may end before the job does.
-bool EndsBy(Duration deadline, const Job& job, const JobOutcome& outcome) {
-  if (outcome.finished) return *outcome.finished <= deadline;
-  return outcome.started && *outcome.started + job.run <= deadline;
+std::optional<Duration> EndOf(const Job& job, const JobOutcome& outcome) {
+  if (outcome.finished) return outcome.finished;
+  return outcome.started ? std::optional(*outcome.started + job.run) : std::nullopt;
 }
 
 // Plays draws.
@@ -144,7 +144,7 @@ Forecast JoinForecasts(std::vector<Forecast> parts) {
     for (std::size_t job = 0; job < joined.jobs.size(); ++job) {
       JobForecast& all = joined.jobs[job];
       const JobForecast& part = parts[i].jobs[job];
-      all.in_time += part.in_time;
+      all.ends.insert(all.ends.end(), part.ends.begin(), part.ends.end());
       all.starts.insert(all.starts.end(), part.starts.begin(), part.starts.end());
       all.preemptions.insert(all.preemptions.end(), part.preemptions.begin(),
                              part.preemptions.end());
@@ -167,6 +167,7 @@ Forecast MakeForecast(const Cluster& cluster, const std::vector<ForecastJob>& jo
     std::iota(world.until_finished.begin(), world.until_finished.end(), 0);
   }
   const auto deadlines = DeadlinesOf(jobs, options.world.start);
+  for (std::size_t i = 0; i < jobs.size(); ++i) forecast.jobs[i].deadline = deadlines[i];
   DrawnJobs draws(jobs, options);
   Player player(cluster, options, std::move(world));
   const int end = options.end < 0 ? options.draws : std::min(options.end, options.draws);
@@ -185,7 +186,7 @@ Forecast MakeForecast(const Cluster& cluster, const std::vector<ForecastJob>& jo
       JobForecast& known = forecast.jobs[i];
       known.starts.push_back(outcome.started);
       known.preemptions.push_back(outcome.preemptions);
-      if (deadlines[i] && EndsBy(*deadlines[i], draws.jobs()[place], outcome)) ++known.in_time;
+      if (known.deadline) known.ends.push_back(EndOf(draws.jobs()[place], outcome));
       if (!outcome.started && known.why.empty()) known.why = outcome.why;
       if (draw == 0) known.place = outcome.place;
     }

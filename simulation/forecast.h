@@ -81,8 +81,10 @@ struct JobForecast {
   // cluster is negative.
   std::vector<std::optional<Duration>> starts;
   std::vector<std::int32_t> preemptions;  // by draw, until the end of the run
-  // The draws in which the job, which waits, ends by its deadline; 0: it has none.
-  std::int32_t in_time = 0;
+  // The deadline of a job that waits, from the moment of the cluster; nullopt: it has none.
+  std::optional<Duration> deadline;
+  // By draw, of a job with a deadline: the end; nullopt: the job never ends. Empty: no deadline.
+  std::vector<std::optional<Duration>> ends;
   std::string why;  // the reason in the first draw in which the job never starts
   // When the place begins that its queue keeps for the job at the moment of the cluster, in the
   // first draw; nullopt: none is kept.

@@ -145,7 +145,7 @@ Status ReadOtherPods(Session& session, const ReadScope& scope, ClusterView& view
   for (const api::Workload& each : view.workloads) {
     if (!IsRunning(each)) continue;
     const PodMarks marks = PodMarksOf(each);
-    if (!marks.pod_name.empty()) keys.insert(api::kManagedLabel);
+    if (!marks.pod_name.empty() || !marks.group.empty()) keys.insert(api::kManagedLabel);
     if (!marks.labels.empty()) keys.insert(marks.labels.begin()->first);
   }
   keys.erase(api::kJobNameLabel);

@@ -100,11 +100,17 @@ Result<StoryView> ReadStory(Session& session, const StoryScope& scope, WallTime 
 Status ReadPodsOf(Session& session, const api::Workload& workload, std::size_t most,
                   ClusterView& view);
 
-// Adds the pods of the Workloads' jobs, `most` at most of each namespace and kind of jobs; of kinds
-// whose pods only the object of the job tells none (PodMarksOf). A caller who may not list the pods
-// of a namespace finds "pods" in view.hidden.
-Status ReadPodsOfEach(Session& session, const std::vector<const api::Workload*>& workloads,
-                      std::size_t most, ClusterView& view);
+// The most pods that are read at once.
+struct PodLimits {
+  std::size_t of_request = 500;  // the limit of one namespace and one kind of jobs
+  std::size_t of_job = 200;      // where a request has more: the limit of each job
+};
+// Adds the pods of the Workloads that have not ended. Jobs with more pods than the limits, kinds
+// whose pods only the object of the job tells (PodMarks::job_name), and what the API server fails
+// to answer add none. A caller who may not list the pods of a namespace finds "pods" in
+// view.hidden.
+void ReadPodsOfEach(Session& session, const std::vector<const api::Workload*>& workloads,
+                    PodLimits limits, ClusterView& view);
 
 // kNotFound: the cluster has no kinds of Kueue; kForbidden: the caller may read none of them.
 Status CheckIsQueueing(Session& session, const ClusterView& view);

@@ -15,6 +15,7 @@
 #include "base/rfc3339.h"
 #include "base/strings.h"
 #include "checks/check_kinds.h"
+#include "kube/client/api_client.h"
 #include "view/screens/json_at.h"
 #include "view/screens/pods_of_job.h"
 
@@ -227,10 +228,10 @@ std::string PathOf(const Want& want) {
   const KindPath& kind = PathOf(want.kind);
   std::string path = kind.group;
   if (kind.is_namespaced && !want.namespace_name.empty()) {
-    path += "namespaces/" + want.namespace_name + "/";
+    path += "namespaces/" + kube::EscapeQuery(want.namespace_name) + "/";
   }
   path += kind.plural;
-  if (!want.name.empty()) return path + "/" + want.name;
+  if (!want.name.empty()) return path + "/" + kube::EscapeQuery(want.name);
   return want.query.empty() ? path : path + "?" + want.query;
 }
 
@@ -306,20 +307,36 @@ bool HasReactiveCheck(const ClusterView& view) {
                      });
 }
 
+std::vector<Result<Json>> Ask(Session& session, const std::vector<Want>& wants) {
+  std::vector<std::string> paths;
+  for (const Want& want : wants) paths.push_back(PathOf(want));
+  return session.GetAll(paths);
+}
+
+}  // namespace
+
 void AddOnce(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-}  // namespace
+std::vector<Result<ClusterView>> ReadApart(Session& session, const std::vector<Want>& wants) {
+  std::vector<Result<ClusterView>> views;
+  const std::vector<Result<Json>> answers = Ask(session, wants);
+  for (std::size_t i = 0; i < wants.size(); ++i) {
+    ClusterView view;
+    const Status added =
+        answers[i] ? AddAnswer(wants[i], *answers[i], view) : Status(answers[i].error());
+    views.push_back(added ? Result<ClusterView>(std::move(view)) : added.error());
+  }
+  return views;
+}
 
 const char* PluralOf(ViewKind kind) { return PathOf(kind).plural; }
 bool IsNamespaced(ViewKind kind) { return PathOf(kind).is_namespaced; }
 
 Result<std::vector<Got>> ReadInto(Session& session, const std::vector<Want>& wants,
                                   ClusterView& view) {
-  std::vector<std::string> paths;
-  for (const Want& want : wants) paths.push_back(PathOf(want));
-  const std::vector<Result<Json>> answers = session.GetAll(paths);
+  const std::vector<Result<Json>> answers = Ask(session, wants);
   std::vector<Got> got;
   for (std::size_t i = 0; i < wants.size(); ++i) {
     if (answers[i]) {

@@ -63,6 +63,12 @@ enum class Got { kRead, kForbidden, kNotFound };
 Result<std::vector<Got>> ReadInto(Session& session, const std::vector<Want>& wants,
                                   ClusterView& view);
 
+// Requested in parallel, as ReadInto; each answer in a view of its own, each failure for itself.
+std::vector<Result<ClusterView>> ReadApart(Session& session, const std::vector<Want>& wants);
+
+// Appends the name unless `names` has it.
+void AddOnce(std::vector<std::string>& names, const std::string& name);
+
 // ReadInto for lists. A kind that the caller may not list in all namespaces is read in
 // `own_namespace` (empty: not tried) and recorded as narrowed. A kind that may not be listed there
 // either is recorded as hidden; a kind that the cluster lacks is recorded as missing. kForbidden:

@@ -2,25 +2,35 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Locations, type Location } from "../src/locations";
 
+interface Given {
+  items?: Location[];
+  isFutile?: boolean;
+  isBusy?: boolean; // the answer is an error
+  ms?: number; // how long it takes
+}
+
 // A clock that the test moves, and a server that answers what it is told.
-function world(answer: (ids: string[]) => Location[] | Error = (ids) => ids.map((id) => ({ id, remark: `t4: n-${id}` }))) {
+function world(answer: (ids: string[]) => Given = () => ({})) {
   const asked: string[][] = [];
   const told: Record<string, string>[] = [];
   let calls: { at: number; call: () => void }[] = [];
   let now = 0;
+  const later = (call: () => void, ms: number) => {
+    const entry = { at: now + ms, call };
+    calls.push(entry);
+    return () => void (calls = calls.filter((each) => each !== entry));
+  };
   const locations = new Locations(
     async (ids) => {
       asked.push([...ids]);
-      const found = answer(ids);
-      if (found instanceof Error) throw found;
-      return found;
+      const { items = ids.map((id) => ({ id, remark: `t4: n-${id}` })), isFutile = false, isBusy = false, ms = 0 } = answer(ids);
+      if (ms > 0) await new Promise<void>((done) => later(done, ms));
+      if (isBusy) throw new Error("busy");
+      return { items, isFutile };
     },
     (remarks) => told.push(Object.fromEntries(remarks)),
-    (call, ms) => {
-      const entry = { at: now + ms, call };
-      calls.push(entry);
-      return () => (calls = calls.filter((each) => each !== entry));
-    },
+    later,
+    () => now,
   );
   const pass = async (ms: number) => {
     for (const end = now + ms; ; ) {
@@ -67,25 +77,65 @@ test("a request names 32 workloads at most; a new row does not wait for the next
   assert.deepEqual(asked[2], ["b/new"]);
 });
 
+test("new rows do not put off the next round of the others", async () => {
+  const { locations, asked, pass } = world();
+  locations.show("a/old");
+  for (let i = 0; i < 12; i++) {
+    locations.show(`b/${i}`);
+    await pass(5_000);
+  }
+  assert.ok(asked.filter((ids) => ids.includes("a/old")).length >= 5, JSON.stringify(asked));
+});
+
+test("a row that leaves and comes back is asked for at once", async () => {
+  const { locations, asked, told, pass } = world();
+  const leave = locations.show("a/x");
+  locations.show("a/stays");
+  await pass(1_000);
+  leave();
+  locations.show("b/other");
+  await pass(1_000);
+  assert.deepEqual(Object.keys(told.at(-1) ?? {}), ["a/stays", "b/other"]);
+  locations.show("a/x");
+  await pass(1_000);
+  assert.deepEqual(asked.at(-1), ["a/x"]);
+  assert.equal(told.at(-1)?.["a/x"], "t4: n-a/x");
+});
+
 test("a failure keeps what is known; the end of a session forgets it", async () => {
   let isBusy = false;
-  const { locations, asked, told, pass } = world((ids) => (isBusy ? new Error("busy") : ids.map((id) => ({ id, remark: "t4: n1" }))));
+  const { locations, asked, told, pass } = world(() => ({ isBusy }));
   locations.show("a/x");
   await pass(1_000);
   isBusy = true;
   await pass(20_000);
   assert.equal(asked.length, 3);
-  assert.deepEqual(told, [{ "a/x": "t4: n1" }]);
+  assert.equal(told.length, 1);
   locations.forget();
   assert.deepEqual(told.at(-1), {});
 });
 
 test("what does not run any more has no place", async () => {
-  let runs = true;
-  const { locations, told, pass } = world((ids) => (runs ? ids.map((id) => ({ id, remark: "t4: n1" })) : []));
+  let items: Location[] | undefined;
+  const { locations, told, pass } = world(() => (items ? { items } : {}));
   locations.show("a/x");
   await pass(1_000);
-  runs = false;
+  items = [];
   await pass(10_000);
   assert.deepEqual(told.at(-1), {});
+});
+
+test("a reader without the right to pods asks seldom, a slow server is asked less often", async () => {
+  const without = world((ids) => ({ isFutile: true, items: ids.map((id) => ({ id, remark: "t4" })) }));
+  for (let i = 0; i < 10; i++) {
+    without.locations.show(`a/${i}`);
+    await without.pass(5_000);
+  }
+  assert.equal(without.asked.length, 1);
+  await without.pass(300_000);
+  assert.equal(without.asked.length, 2);
+  const slow = world(() => ({ ms: 2_000 }));
+  slow.locations.show("a/x");
+  await slow.pass(60_000);
+  assert.equal(slow.asked.length, 2, "a round of 40 s");
 });

@@ -121,6 +121,8 @@ contexts: [{{name: fake, context: {{cluster: fake, user: fake, namespace: {names
 
 
 def selects(one, selector):
+    if selector.startswith("reason="):  # events have a reason
+        return one.get("reason") == selector.removeprefix("reason=")
     other = selector.removeprefix("metadata.namespace!=")
     if other != selector:
         return one["metadata"].get("namespace", "") != other

@@ -11,11 +11,13 @@
 
 namespace berth::program {
 
-// Answers by the whole path; others are refused.
+// Answers by the whole path; others are refused, and those that begin with `fails` fail.
 class ApiOfAnswers : public view::Session {
  public:
   std::map<std::string, nlohmann::json> answers;
   std::map<std::string, std::string> texts;
+  std::string fails = "none";
+  std::vector<std::string> asked;
 
   const std::string& default_namespace() const override { return name_; }
   const std::string& server_url() const override { return name_; }
@@ -23,8 +25,11 @@ class ApiOfAnswers : public view::Session {
   std::vector<Result<nlohmann::json>> GetAll(const std::vector<std::string>& paths) override {
     std::vector<Result<nlohmann::json>> given;
     for (const std::string& path : paths) {
+      asked.push_back(path);
       const auto found = answers.find(path);
-      if (found != answers.end()) {
+      if (path.starts_with(fails)) {
+        given.emplace_back(Error{ErrorCode::kUnavailable, "not now: " + path});
+      } else if (found != answers.end()) {
         given.emplace_back(found->second);
       } else {
         given.emplace_back(Error{ErrorCode::kForbidden, "not you: " + path});

@@ -25,51 +25,41 @@ Json PodOn(const std::string& space, const std::string& name, const std::string&
           {"status", {{"phase", "Running"}}}};
 }
 
+constexpr char kJob[] = "batch.kubernetes.io/job-name";
+constexpr char kSet[] = "jobset.sigs.k8s.io/jobset-name";
+constexpr char kGroup[] = "kueue.x-k8s.io/pod-group-name";
+
 class CallerLocationsTest : public ::testing::Test {
  protected:
-  CallerLocationsTest() {
-    Add("team-a", "train", "batch/v1", "Job");
-    Add("team-a", "tune", "batch/v1", "Job");
-    Add("team-a", "set", "jobset.x-k8s.io/v1alpha2", "JobSet");
-    Add("team-a", "one", "v1", "Pod");
-    Add("team-a", "ray", "ray.io/v1", "RayJob");
-    Add("team-b", "other", "batch/v1", "Job");
-    auto waiting = std::make_shared<api::Workload>(view::MakeWorkload("team-a", "waits", "q", 60));
-    objects_.workloads.push_back(waiting);
-    ids_.push_back(waiting->meta.key().ToString());
-    std::sort(ids_.begin(), ids_.end());
-
-    const std::string pods = "/api/v1/namespaces/team-a/pods";
-    const auto list = [&](const std::string& selector, const Json& items) {
-      api_.answers[pods + "?labelSelector=" + selector + "&limit=1000"] = {{"items", items}};
-    };
-    const char* job = "batch.kubernetes.io/job-name";
-    const char* set = "jobset.sigs.k8s.io/jobset-name";
-    list("batch.kubernetes.io%2Fjob-name%20in%20%28train%2Ctune%29",
-         Json::array({PodOn("team-a", "p0", "n1", {{job, "train"}}),
-                      PodOn("team-a", "p1", "n2", {{job, "train"}}),
-                      PodOn("team-a", "p2", "n3", {{job, "tune"}})}));
-    list("jobset.sigs.k8s.io%2Fjobset-name%20in%20%28set%29",
-         Json::array({PodOn("team-a", "p3", "n4", {{job, "set-workers-0"}, {set, "set"}})}));
-    api_.answers[pods + "/one"] = PodOn("team-a", "one", "n5", Json::object());
-  }
-
   void Add(const std::string& space, const std::string& name, const std::string& version,
            const std::string& kind) {
     api::Workload workload = view::MakeRunning(space, name, "cq", {{"cpu", 1000}});
-    workload.meta.owner_references = {
-        {.api_version = version, .kind = kind, .name = name, .uid = "u", .controller = true}};
-    ids_.push_back(workload.meta.key().ToString());
+    workload.meta.owner_references.clear();
+    if (kind.empty()) {
+      workload.meta.name = name;  // the name of the pod group
+    } else {
+      workload.meta.owner_references = {
+          {.api_version = version, .kind = kind, .name = name, .uid = "u", .controller = true}};
+    }
     objects_.workloads.push_back(std::make_shared<api::Workload>(std::move(workload)));
   }
+  void AddJob(const std::string& space, const std::string& name) {
+    Add(space, name, "batch/v1", "Job");
+  }
 
-  Json Locations(std::vector<std::string> namespaces) {
+  static std::string ListOf(const std::string& space, const std::string& selector,
+                            const std::string& limit = "500") {
+    return "/api/v1/namespaces/" + space + "/pods?labelSelector=" + selector + "&limit=" + limit +
+           "&fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed";
+  }
+  static std::string JobsIn(const std::string& names) {
+    return "batch.kubernetes.io%2Fjob-name%20in%20%28" + names + "%29";
+  }
+
+  Json Locations(std::vector<std::string> namespaces = {}) {
     const readapi::CallerRequest request{.kind = readapi::CallerRequest::Kind::kLocations,
-                                         .namespaces = std::move(namespaces),
-                                         .workloads = ids_};
-    const Result<Json> found = CallerLocations(api_, request, objects_, view::ViewTime());
-    EXPECT_TRUE(found) << (found ? "" : found.error().message);
-    return found ? *found : Json();
+                                         .namespaces = std::move(namespaces)};
+    return CallerLocations(api_, request, objects_, view::ViewTime());
   }
 
   static std::vector<std::string> RemarksOf(const Json& locations) {
@@ -80,20 +70,76 @@ class CallerLocationsTest : public ::testing::Test {
 
   ApiOfAnswers api_;
   MirrorObjects objects_;
-  std::vector<std::string> ids_;
 };
 
 TEST_F(CallerLocationsTest, RunningWorkloadsOfEachKindNameTheNodesOfTheirPods) {
-  const Json found = Locations({"team-a"});
-  EXPECT_THAT(RemarksOf(found), ElementsAre("t4: n1, n2", "t4: n3", "t4: n4", "t4: n5", "t4"));
-  EXPECT_EQ(found.at("hidden"), Json::array());
+  AddJob("team-a", "train");
+  AddJob("team-a", "tune");
+  Add("team-a", "set", "jobset.x-k8s.io/v1alpha2", "JobSet");
+  Add("team-a", "one", "v1", "Pod");
+  Add("team-a", "group", "", "");
+  Add("team-a", "ray", "ray.io/v1", "RayJob");
+  AddJob("team-b", "train");
+  objects_.workloads.push_back(
+      std::make_shared<api::Workload>(view::MakeWorkload("team-a", "waits", "q", 60)));
+  api_.answers[ListOf("team-a", JobsIn("train%2Ctune"))] = {
+      {"items", Json::array({PodOn("team-a", "p0", "n1", {{kJob, "train"}}),
+                             PodOn("team-a", "p1", "n2", {{kJob, "train"}}),
+                             PodOn("team-a", "p2", "n3", {{kJob, "tune"}})})}};
+  api_.answers[ListOf("team-a", "jobset.sigs.k8s.io%2Fjobset-name%20in%20%28set%29")] = {
+      {"items",
+       Json::array({PodOn("team-a", "p3", "n4", {{kJob, "set-workers-0"}, {kSet, "set"}})})}};
+  api_.answers["/api/v1/namespaces/team-a/pods/one"] = PodOn("team-a", "one", "n5", Json::object());
+  Json by_annotation = PodOn("team-a", "p4", "n6", Json::object());
+  by_annotation["metadata"]["annotations"] = {{kGroup, "group"}};
+  api_.answers[ListOf("team-a", "kueue.x-k8s.io%2Fmanaged%3Dtrue")] = {
+      {"items", Json::array({by_annotation, PodOn("team-a", "p5", "n7", {{kGroup, "other"}})})}};
+  const Json own = Locations({"team-a"});
+  EXPECT_THAT(RemarksOf(own),
+              ElementsAre("t4: n1, n2", "t4: n3", "t4: n4", "t4: n5", "t4: n6", "t4"));
+  EXPECT_EQ(own.at("hidden"), Json::array());
+  // The pods of another namespace are those that the caller may not list.
+  const Json all = Locations();
+  EXPECT_THAT(RemarksOf(all),
+              ElementsAre("t4: n1, n2", "t4: n3", "t4: n4", "t4: n5", "t4: n6", "t4", "t4"));
+  EXPECT_EQ(all.at("hidden"), Json::array({"pods"}));
 }
 
-TEST_F(CallerLocationsTest, PodsThatTheCallerMayNotListAreHidden) {
-  const Json found = Locations({});
-  EXPECT_THAT(RemarksOf(found),
-              ElementsAre("t4: n1, n2", "t4: n3", "t4: n4", "t4: n5", "t4", "t4"));
-  EXPECT_EQ(found.at("hidden"), Json::array({"pods"}));
+TEST_F(CallerLocationsTest, JobsWithMorePodsThanARequestTakesAreReadAlone) {
+  AddJob("team-a", "large");
+  AddJob("team-a", "small");
+  const auto pods = [](std::size_t count, const char* job) {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < count; ++i) {
+      list.push_back(PodOn("team-a", job + std::to_string(i), "n1", {{kJob, job}}));
+    }
+    return Json{{"items", std::move(list)}};
+  };
+  api_.answers[ListOf("team-a", JobsIn("large%2Csmall"))] = pods(500, "large");
+  api_.answers[ListOf("team-a", JobsIn("large"), "200")] = pods(200, "large");
+  api_.answers[ListOf("team-a", JobsIn("small"), "200")] = pods(199, "small");
+  EXPECT_THAT(RemarksOf(Locations()), ElementsAre("t4", "t4: n1"))
+      << "a part of the nodes would look like all of them";
+}
+
+TEST_F(CallerLocationsTest, OneFailureLeavesTheOthersTold) {
+  AddJob("team-a", "train");
+  AddJob("team-b", "train");
+  const Json pods = Json::array({PodOn("team-b", "p0", "n1", {{kJob, "train"}})});
+  api_.answers[ListOf("team-b", JobsIn("train"))] = {{"items", pods}};
+  api_.fails = "/api/v1/namespaces/team-a/";
+  EXPECT_THAT(RemarksOf(Locations()), ElementsAre("t4", "t4: n1"));
+}
+
+// Whoever may write a Workload chooses the name of its owner.
+TEST_F(CallerLocationsTest, NamesOfOwnersReachNoOtherPath) {
+  for (const char* name : {"x/proxy/any", "x/log?follow=true", "..", "a b", "x%2Fy", "X"}) {
+    Add("team-a", name, "v1", "Pod");
+    AddJob("team-a", name);
+  }
+  AddJob("team-a", std::string(64, 'a'));  // too long for a label
+  EXPECT_EQ(RemarksOf(Locations()), std::vector<std::string>(13, "t4"));
+  EXPECT_THAT(api_.asked, ElementsAre());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "api/deadline.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
+#include "simulation/deadline_chance.h"
 #include "simulation/present_workloads.h"
 #include "tests/simulation/day.h"
 #include "tests/simulation/run_members.h"
@@ -162,10 +163,35 @@ TEST_F(ForecastTest, CountsDrawsThatMeetTheDeadline) {
   Add(with_deadline("late", 10, 159), 30, 30);
   Add(with_deadline("by-chance", 5, 190), 10, 50);
   const Forecast forecast = Make();
-  EXPECT_EQ(Of(forecast, "running").in_time, 0);
-  EXPECT_EQ(Of(forecast, "kept").in_time, 10);
-  EXPECT_EQ(Of(forecast, "late").in_time, 0);
-  EXPECT_EQ(Of(forecast, "by-chance").in_time, 5);
+  EXPECT_EQ(ChanceInTime(Of(forecast, "running")), std::nullopt) << "it does not wait";
+  EXPECT_EQ(ChanceInTime(Of(forecast, "kept")), 1);
+  EXPECT_EQ(ChanceInTime(Of(forecast, "late")), 0);
+  EXPECT_EQ(ChanceInTime(Of(forecast, "by-chance")), 0.5);
+}
+
+TEST(ChanceInTimeTest, DrawsMoveAsTheCorrectedQuantilesOfTheirStarts) {
+  JobForecast forecast;
+  forecast.deadline = seconds(100);
+  // Ten draws start after 0, 10, … 90 s, and run for 20 s.
+  for (int i = 9; i >= 0; --i) {
+    forecast.starts.emplace_back(seconds(10 * i));
+    forecast.ends.emplace_back(seconds(10 * i + 20));
+  }
+  EXPECT_EQ(ChanceInTime(forecast), 0.9);
+  const StartQuantiles drawn{seconds(10), seconds(50), seconds(90)};
+  EXPECT_EQ(ChanceInTime(forecast, drawn, drawn), 0.9);
+  EXPECT_EQ(ChanceInTime(forecast, drawn, {seconds(40), seconds(80), seconds(120)}), 0.6);
+  EXPECT_EQ(ChanceInTime(forecast, drawn, {seconds(0), seconds(20), seconds(60)}), 1);
+  // Twice as wide to the late side: the early draws stay.
+  EXPECT_EQ(ChanceInTime(forecast, drawn, {seconds(10), seconds(50), seconds(170)}), 0.6);
+  // A start is not before the moment of the forecast.
+  forecast.deadline = seconds(19);
+  EXPECT_EQ(ChanceInTime(forecast, drawn, {seconds(0), seconds(0), seconds(0)}), 0);
+  forecast.starts[0] = forecast.ends[0] = std::nullopt;
+  forecast.deadline = seconds(1'000);
+  EXPECT_EQ(ChanceInTime(forecast), 0.9);
+  forecast.deadline.reset();
+  EXPECT_EQ(ChanceInTime(forecast), std::nullopt);
 }
 
 TEST_F(ForecastTest, PreemptedJobRestartsFromItsBeginning) {

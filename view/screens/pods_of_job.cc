@@ -94,11 +94,10 @@ api::StringMap LabelsOf(const JobKindWords& kind, const std::string& value) {
   return {};
 }
 
-std::string JobLabelOf(const PodView& pod, const std::string& key) {
-  if (key == api::kJobNameLabel) return pod.job_name;
-  if (key == api::kPodGroupNameLabel) return pod.group;
+bool HasLabel(const PodView& pod, const std::string& key, const std::string& value) {
+  if (key == api::kJobNameLabel) return pod.job_name == value;
   const auto found = pod.job_labels.find(key);
-  return found == pod.job_labels.end() ? "" : found->second;
+  return found != pod.job_labels.end() && found->second == value;
 }
 
 std::string Title(std::string name) {
@@ -161,9 +160,9 @@ const std::vector<const char*>& JobPodLabels() {
 PodMarks PodMarksOf(const api::Workload& workload) {
   const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   // The Workload of a pod group has the name of the group.
-  if (owner == nullptr) return {.labels = {{api::kPodGroupNameLabel, workload.meta.name}}};
+  if (owner == nullptr) return {.group = workload.meta.name};
   const Result<JobReference> job = JobReferenceOf(*owner);
-  if (!job || job->kind->pods_by == PodsBy::kRayClusterInStatus) return {};
+  if (!job || job->kind->pods_by == PodsBy::kRayClusterInStatus) return {.job_name = owner->name};
   if (job->kind->pods_by == PodsBy::kPodGroup) return {.pod_name = owner->name};
   return {.labels = LabelsOf(*job->kind, owner->name)};
 }
@@ -172,10 +171,11 @@ bool IsPodOf(const PodView& pod, const api::Workload& workload, const PodMarks& 
   if (pod.namespace_name != workload.meta.namespace_name) return false;
   if (pod.workload == workload.meta.name) return true;
   if (!marks.pod_name.empty()) return pod.name == marks.pod_name;
-  return !marks.labels.empty() &&
-         std::all_of(marks.labels.begin(), marks.labels.end(), [&pod](const auto& wanted) {
-           return JobLabelOf(pod, wanted.first) == wanted.second;
-         });
+  if (!marks.group.empty()) return pod.group == marks.group;
+  if (marks.labels.empty()) return !marks.job_name.empty() && pod.job_name == marks.job_name;
+  return std::all_of(marks.labels.begin(), marks.labels.end(), [&pod](const auto& wanted) {
+    return HasLabel(pod, wanted.first, wanted.second);
+  });
 }
 
 std::string RenderServerTable(const Json& table, bool with_namespace, const TextStyle& style) {

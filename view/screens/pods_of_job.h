@@ -42,12 +42,15 @@ std::string PodSelectorOf(const JobReference& reference, const nlohmann::json& j
 // PodView::group.
 const std::vector<const char*>& JobPodLabels();
 
-// The pods of one Workload, as its owner tells.
+// The pods of one Workload, as its owner tells. Only one field is set.
 struct PodMarks {
-  api::StringMap labels;  // every pod has them; empty: no label tells
-  std::string pod_name;   // the pod of a Workload of one pod; empty: another kind
+  api::StringMap labels;  // the labels of its pods; the first one names the job
+  std::string pod_name;   // the name of its only pod
+  std::string group;      // the name of its pod group: a label or an annotation of its pods
+  // The job, of a kind whose labels nothing here tells: RayJob, RayService, kinds of users. Its
+  // pods include those of a Job of its name.
+  std::string job_name;
 };
-// Both are empty for kinds whose pods only the object of the job tells: RayJob, RayService.
 PodMarks PodMarksOf(const api::Workload& workload);
 // Whether the pod is the workload's. `marks`: PodMarksOf(workload).
 bool IsPodOf(const PodView& pod, const api::Workload& workload, const PodMarks& marks);

@@ -8,11 +8,13 @@
 // a second forecast: these later ones have a table of their own. Printed: the share of real starts
 // within p10, p50 and p90, before and after the calibration, the median error of p50, and the mean
 // pinball loss of the three quantiles, beside the quantiles of the last waits of the queue, and an
-// estimate that takes the declared maxima for run times. Then the time of one draw with so many
+// estimate that takes the declared maxima for run times; and how often jobs ended by their
+// deadlines, by the chance that was told. Then the time of one draw with so many
 // pending jobs. With
 // --most-off the times are left out, and the exit code is 1 where more or fewer than 50 and 90 of
 // 100 starts are within the calibrated p50 and p90, by more than PERCENT.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -26,6 +28,7 @@
 
 #include "forecast/run_members.h"
 #include "simulation/calibration.h"
+#include "simulation/deadline_chance.h"
 #include "simulation/forecast.h"
 #include "simulation/present_workloads.h"
 #include "tests/bench/eta/hidden_trace.h"
@@ -63,6 +66,7 @@ struct Told {
   StartQuantiles calibrated;
   StartQuantiles own;   // quantiles of the last waits of the queue
   Duration declared{};  // the estimate from declared maxima
+  double in_time = 0;   // the told chance that the job ends by its deadline
 };
 
 std::shared_ptr<const RunForecast> Certain(double seconds) {
@@ -218,6 +222,7 @@ class Study {
       const HiddenJob& job = trace_.jobs[told.job];
       told.group = simulation::GroupAt(job.key.queue, at - job.submit);
       told.calibrated = corrections_.Of(told.group, told.raw);
+      told.in_time = *simulation::ChanceInTime(drawn, told.raw, told.calibrated);
       told.own = OwnWaits(job.key.queue, at - job.submit);
       told.declared = *likewise.jobs[asked[i]].At(0.5);
       open_.push_back(told_.size() - 1);
@@ -318,6 +323,32 @@ Within PrintTable(const char* name, const HiddenTrace& trace, const std::vector<
   return calibrated;
 }
 
+// How often deadlines were met, by the told chance.
+void PrintDeadlines(const HiddenTrace& trace, const std::vector<Told>& told) {
+  constexpr int kClasses = 10;
+  struct Class {
+    int jobs = 0;
+    double chance = 0;  // the sum of the told ones
+    int kept = 0;
+  };
+  std::array<Class, kClasses> classes{};
+  for (const Told& each : told) {
+    const HiddenJob& job = trace.jobs[each.job];
+    const int place = std::min(kClasses - 1, static_cast<int>(each.in_time * kClasses));
+    Class& known = classes.at(static_cast<std::size_t>(place));
+    ++known.jobs;
+    known.chance += each.in_time;
+    known.kept += *job.end <= job.deadline ? 1 : 0;
+  }
+  std::printf("\ndeadlines, by the chance that was told:\n\n%8s %12s %12s\n", "jobs", "told %",
+              "kept %");
+  for (const Class& known : classes) {
+    if (known.jobs == 0) continue;
+    const double share = 100.0 / known.jobs;
+    std::printf("%8d %12.1f %12.1f\n", known.jobs, known.chance * share, known.kept * share);
+  }
+}
+
 // The shares of the calibrated forecasts at submission.
 Within Print(const HiddenTrace& trace, std::vector<Told> told) {
   told.erase(told.begin(),
@@ -330,6 +361,7 @@ Within Print(const HiddenTrace& trace, std::vector<Told> told) {
     return each.group.made == simulation::ForecastGroup::Made::kLater;
   });
   const Within shares = PrintTable("at submission", trace, told);
+  PrintDeadlines(trace, told);
   std::printf("\n");
   if (!later.empty()) PrintTable("later, of jobs that have waited half an hour", trace, later);
   return shares;

@@ -5,7 +5,9 @@
 #include <numbers>
 
 #include "admission/lifecycle/workload_lifecycle.h"
+#include "api/deadline.h"
 #include "base/random.h"
+#include "base/rfc3339.h"
 #include "simulation/world.h"
 
 namespace berth::bench {
@@ -82,6 +84,8 @@ std::shared_ptr<const api::Workload> MakeWaiting(const HiddenJob& job, const Nam
   object->meta.namespace_name = "default";
   object->meta.generation = 1;
   object->meta.creation_timestamp = CutToSeconds(kTraceStart + job.submit);
+  object->meta.annotations[api::kDeadlineAnnotation] =
+      FormatTime(CutToSeconds(kTraceStart + job.deadline));
   object->spec.queue_name = "team-" + std::to_string(name.queue);
   object->spec.priority = priority;
   api::PodSet pods;
@@ -121,6 +125,7 @@ void Play(HiddenTrace& trace) {
 
 HiddenTrace MakeTrace(const TraceOptions& options) {
   Random random(options.seed);
+  Random of_deadlines(options.seed + 1);
   HiddenTrace trace{.cluster = MakeCluster(options)};
   const std::vector<NameOf> names = MakeNames(options, random);
   double work = 0;  // GPU-seconds of a job on average
@@ -137,6 +142,9 @@ HiddenTrace MakeTrace(const TraceOptions& options) {
     job.submit = Duration(std::llround(at * 1e6));
     const double run = std::exp(name.log_median + name.sigma * Normal(random));
     job.run = std::chrono::seconds(std::clamp<std::int64_t>(std::llround(run), 1, name.declared));
+    const double within =
+        static_cast<double>(name.declared) * std::exp2(Between(of_deadlines, -4, 2));
+    job.deadline = job.submit + std::chrono::seconds(std::llround(within));
     const int priority = random.Unit() < 0.2 ? 100 : 0;
     job.waiting = MakeWaiting(job, name, i, priority);
     job.key = {.queue = "default/" + job.waiting->spec.queue_name,

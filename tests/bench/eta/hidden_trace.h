@@ -32,6 +32,7 @@ struct HiddenJob {
   simulation::RunKey key;
   Duration submit{};
   Duration run{};
+  Duration deadline{};            // since the start of the trace; no queue orders by deadlines
   std::optional<Duration> start;  // the real one
   std::optional<Duration> end;
   std::shared_ptr<const api::Workload> waiting;
@@ -44,7 +45,8 @@ struct HiddenTrace {
 };
 
 // The jobs arrive at random (exponential), have a name of a log-normal run time, one of two
-// priorities, and a declared maximum of two to ten times what is usual for the name.
+// priorities, and a declared maximum of two to ten times what is usual for the name. Deadlines are
+// a sixteenth to four times the declared maximum after submission.
 HiddenTrace MakeTrace(const TraceOptions& options);
 
 }  // namespace berth::bench
