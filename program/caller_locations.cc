@@ -1,5 +1,6 @@
 #include "program/caller_locations.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,13 +26,20 @@ Json CallerLocations(view::Session& session, const readapi::CallerRequest& reque
       running.push_back(each.get());
     }
   }
-  view::ReadPodsOfEach(session, running, {}, view);
+  const view::PodsOfEach told = view::ReadPodsOfEach(session, running, view);
   Json items = Json::array();
+  Json failed = Json::array();
   for (const api::Workload* each : running) {
-    items.push_back(
-        {{"id", each->meta.key().ToString()}, {"remark", view::RunningPlace(view, *each)}});
+    const std::string id = each->meta.key().ToString();
+    if (told.failed.contains(each)) {
+      failed.push_back(id);
+    } else {
+      items.push_back({{"id", id}, {"remark", view::RunningPlace(view, *each)}});
+    }
   }
-  return Json{{"items", std::move(items)}, {"hidden", view.hidden}};
+  return Json{{"items", std::move(items)},
+              {"failed", std::move(failed)},
+              {"namespacesWithoutPods", told.hidden}};
 }
 
 }  // namespace berth::program

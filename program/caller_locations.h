@@ -4,8 +4,8 @@
 //     the API server: their pods, if the caller may ──┴▶ RunningPlace ─▶ JSON
 //         list pods in their namespaces
 //
-// Threads: as Session. Errors: none; Workloads whose pods the API server fails to give are told
-// without nodes.
+// Threads: as Session. Errors: none; the answer names the Workloads whose pods the API server has
+// failed to give.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -60,7 +60,7 @@ constexpr Form kForms[] = {
      "time time|null, kind text, name text, type text, reason text, message text, count whole"},
     {"WorkloadObjects",
      "objects ObjectText[], events ToldEvent[], eventsLeftOut whole, hidden text[]"},
-    {"Locations", "items Location[], hidden text[]"},
+    {"Locations", "items Location[], failed text[], namespacesWithoutPods text[]"},
     {"Location", "id text, remark text"},
     {"PodLog", "pod text, container text, containers text[], text text, cut yes"},
     {"CapacityPool",

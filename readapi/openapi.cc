@@ -283,7 +283,9 @@ void AddCallerPaths(Json& paths) {
   paths[kLocationsPath] = CallerPath(
       "readLocations",
       "where Workloads run: the remark of each running one that is named, with the nodes of its "
-      "pods; `hidden`: pods of a namespace that the token may not list",
+      "pods; `failed`: those whose pods the API server has not given; `namespacesWithoutPods`: "
+      "those "
+      "whose pods the token may not list",
       Json::array({NamespaceParameter(), ListParameter("workload", "NAMESPACE/NAME; needed",
                                                        {{"type", "string"}}, kMaxFilterValues)}),
       "Locations");

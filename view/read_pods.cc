@@ -1,5 +1,7 @@
 // Reads the pods of a Workload's job, of whichever kind.
 #include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -62,29 +64,37 @@ Want PodsWith(const std::string& space, const std::string& selector, std::size_t
       .query = "labelSelector=" + kube::EscapeQuery(selector) + "&limit=" + std::to_string(most)};
 }
 
-// The requests for the pods of a Workload; empty: nothing tells them.
-Result<std::vector<Want>> WantsOf(Session& session, const api::Workload& own, const PodMarks& marks,
-                                  std::size_t most) {
+// A pod group is a label of its pods, or an annotation: pods with the annotation are found among
+// all pods that queues manage, of which so many are read.
+constexpr std::size_t kMostManaged = 500;
+
+// The request for the pods of a Workload; nullopt: nothing tells them.
+Result<std::optional<Want>> WantOf(Session& session, const api::Workload& own,
+                                   const PodMarks& marks, std::size_t most) {
   const std::string& space = own.meta.namespace_name;
-  std::vector<Want> wants;
   if (!marks.pod_name.empty()) {
-    if (IsDnsSubdomain(marks.pod_name)) {
-      wants.push_back({.kind = ViewKind::kPods, .namespace_name = space, .name = marks.pod_name});
-    }
-    return wants;
+    if (!IsDnsSubdomain(marks.pod_name)) return std::optional<Want>();
+    return std::optional(
+        Want{.kind = ViewKind::kPods, .namespace_name = space, .name = marks.pod_name});
   }
-  if (!marks.group.empty()) {  // a label of its pods, or an annotation
-    wants.push_back(PodsWith(space, ManagedPods(), most));
-    if (!IsLabelValue(marks.group)) return wants;
-  }
-  std::string selector = marks.group.empty()
-                             ? SelectorOf(marks)
-                             : std::string(api::kPodGroupNameLabel) + "=" + marks.group;
-  if (!marks.job_name.empty()) {
+  std::string selector = SelectorOf(marks);
+  if (marks.is_told_by_job) {
     BERTH_TRY(selector, PodSelectorFor(session, own));
   }
-  if (!selector.empty()) wants.push_back(PodsWith(space, selector, most));
-  return wants;
+  if (selector.empty()) return std::optional<Want>();
+  return std::optional(PodsWith(space, selector, most));
+}
+
+// The pods of a group by annotation, `most` at most; none where the API server fails.
+std::vector<PodView> ManagedPodsOf(Session& session, const api::Workload& own,
+                                   const PodMarks& marks, std::size_t most) {
+  const Want want = PodsWith(own.meta.namespace_name, ManagedPods(), kMostManaged);
+  Result<ClusterView> read = std::move(ReadApart(session, {want}).front());
+  if (!read) return {};
+  std::vector<PodView> pods = std::move(read->pods);
+  std::erase_if(pods, [&](const PodView& pod) { return !IsPodOf(pod, own, marks); });
+  pods.resize(std::min(pods.size(), most));
+  return pods;
 }
 
 // Adds pods that the view lacks; marks those of `own`, if it is not null, as its pods.
@@ -101,87 +111,159 @@ void AddPods(std::vector<PodView> pods, const api::Workload* own, ClusterView& v
   }
 }
 
-// Jobs whose pods one request reads.
-struct PodRequest {
-  std::string space;
-  std::string key;                 // the key of a label; empty: the pods that queues manage
-  std::vector<std::string> names;  // the values of the label
+std::int64_t PodsOf(const api::Workload& workload) {
+  std::int64_t pods = 0;
+  if (!workload.status.admission) return pods;
+  for (const auto& each : workload.status.admission->pod_set_assignments) pods += each.count;
+  return pods;
+}
 
-  Want AsWant(std::size_t most) const {
-    Want want =
-        PodsWith(space, key.empty() ? ManagedPods() : key + " in (" + Join(names, ",") + ")", most);
-    // Pods that have ended are on no node.
-    want.query +=
-        "&fieldSelector=" + kube::EscapeQuery("status.phase!=Succeeded,status.phase!=Failed");
-    return want;
+// Workloads whose pods one request reads.
+struct PodRequest {
+  std::vector<const api::Workload*> workloads;
+  Want want;
+  std::size_t most = 0;  // an answer with so many pods may lack some
+
+  bool IsWhole(const ClusterView& answer) const {
+    return !want.name.empty() || answer.pods.size() < most;
   }
 };
+
+// Jobs of one namespace, named by values of one label.
+class LabelledPods {
+ public:
+  LabelledPods(std::string space, std::string key)
+      : space_(std::move(space)), key_(std::move(key)) {}
+
+  void Add(const api::Workload& workload, const std::string& name) {
+    const std::int64_t pods = PodsOf(workload);
+    if (names_.empty() || pods_ + pods > kMostPodsOfRequest) {
+      names_.emplace_back();
+      workloads_.emplace_back();
+      pods_ = 0;
+    }
+    names_.back().push_back(name);
+    workloads_.back().push_back(&workload);
+    pods_ += pods;
+  }
+  // One request for each kMostPodsOfRequest pods.
+  void AppendTo(std::vector<PodRequest>& requests) const {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const std::string selector = key_ + " in (" + Join(names_[i], ",") + ")";
+      requests.push_back(UnendedPods(space_, selector, workloads_[i]));
+    }
+  }
+
+  // Pods that have ended are on no node. Those that are being replaced count twice.
+  static PodRequest UnendedPods(const std::string& space, const std::string& selector,
+                                std::vector<const api::Workload*> workloads) {
+    constexpr std::size_t kMost = 2 * kMostPodsOfRequest;
+    PodRequest request{
+        .workloads = std::move(workloads), .want = PodsWith(space, selector, kMost), .most = kMost};
+    request.want.query +=
+        "&fieldSelector=" + kube::EscapeQuery("status.phase!=Succeeded,status.phase!=Failed");
+    return request;
+  }
+
+ private:
+  std::string space_;
+  std::string key_;
+  std::vector<std::vector<std::string>> names_;  // by request
+  std::vector<std::vector<const api::Workload*>> workloads_;
+  std::int64_t pods_ = 0;  // the pods of the last request
+};
+
+std::vector<PodRequest> RequestsFor(const std::vector<const api::Workload*>& workloads) {
+  std::map<std::pair<std::string, std::string>, LabelledPods> labelled;
+  std::vector<PodRequest> requests;
+  for (const api::Workload* each : workloads) {
+    if (PodsOf(*each) > kMostPodsOfJob) continue;
+    const PodMarks marks = PodMarksOf(*each);
+    const std::string& space = each->meta.namespace_name;
+    if (!marks.pod_name.empty()) {
+      if (!IsDnsSubdomain(marks.pod_name)) continue;
+      requests.push_back(
+          {.workloads = {each},
+           .want = {.kind = ViewKind::kPods, .namespace_name = space, .name = marks.pod_name}});
+      continue;
+    }
+    const bool is_group = !marks.group.empty();
+    if (!is_group && marks.labels.empty()) continue;
+    const std::string key = is_group ? api::kPodGroupNameLabel : marks.labels.begin()->first;
+    const std::string name = is_group ? marks.group : marks.labels.begin()->second;
+    if (!IsLabelValue(name)) continue;
+    labelled.try_emplace({space, key}, space, key).first->second.Add(*each, name);
+  }
+  for (const auto& [key, pods] : labelled) pods.AppendTo(requests);
+  return requests;
+}
+
+// Groups of which no pod has the label of its group.
+std::vector<PodRequest> RequestsForAnnotated(const std::vector<const api::Workload*>& workloads,
+                                             const ClusterView& view) {
+  std::map<std::string, std::vector<const api::Workload*>> by_space;
+  for (const api::Workload* each : workloads) {
+    const PodMarks marks = PodMarksOf(*each);
+    const bool is_known = std::any_of(view.pods.begin(), view.pods.end(), [&](const PodView& pod) {
+      return IsPodOf(pod, *each, marks);
+    });
+    if (marks.group.empty() || is_known || PodsOf(*each) > kMostPodsOfJob) continue;
+    by_space[each->meta.namespace_name].push_back(each);
+  }
+  std::vector<PodRequest> requests;
+  for (const auto& [space, groups] : by_space) {
+    requests.push_back(LabelledPods::UnendedPods(space, ManagedPods(), groups));
+  }
+  return requests;
+}
 
 }  // namespace
 
 Status ReadPodsOf(Session& session, const api::Workload& own, std::size_t most, ClusterView& view) {
   const PodMarks marks = PodMarksOf(own);
-  const Result<std::vector<Want>> wants = WantsOf(session, own, marks, most);
-  if (!wants && wants.error().code != ErrorCode::kForbidden) return wants.error();
-  if (!wants) AddOnce(view.hidden, "pods");
-  if (!wants) return OkStatus();
-  for (Result<ClusterView>& read : ReadApart(session, *wants)) {
-    if (read) {
-      if (!marks.group.empty()) {
-        std::erase_if(read->pods, [&](const PodView& pod) { return !IsPodOf(pod, own, marks); });
-      }
-      AddPods(std::move(read->pods), &own, view);
-    } else if (read.error().code == ErrorCode::kForbidden) {
-      AddOnce(view.hidden, "pods");
-    } else if (read.error().code != ErrorCode::kNotFound) {
-      return read.error();
-    }
+  const Result<std::optional<Want>> want = WantOf(session, own, marks, most);
+  if (!want && want.error().code != ErrorCode::kForbidden) return want.error();
+  if (!want) AddOnce(view.hidden, "pods");
+  if (!want) return OkStatus();
+  std::vector<PodView> pods;
+  if (*want) {
+    Result<ClusterView> read = std::move(ReadApart(session, {**want}).front());
+    const ErrorCode code = read ? ErrorCode::kInternal : read.error().code;
+    if (!read && code != ErrorCode::kForbidden && code != ErrorCode::kNotFound) return read.error();
+    if (code == ErrorCode::kForbidden) AddOnce(view.hidden, "pods");
+    if (code == ErrorCode::kForbidden) return OkStatus();
+    if (read) pods = std::move(read->pods);
   }
+  if (pods.empty() && !marks.group.empty()) pods = ManagedPodsOf(session, own, marks, most);
+  AddPods(std::move(pods), &own, view);
   return OkStatus();
 }
 
-void ReadPodsOfEach(Session& session, const std::vector<const api::Workload*>& workloads,
-                    PodLimits limits, ClusterView& view) {
-  std::map<std::pair<std::string, std::string>, PodRequest> by_key;
-  std::vector<Want> wants;
-  for (const api::Workload* each : workloads) {
-    const PodMarks marks = PodMarksOf(*each);
-    const std::string& space = each->meta.namespace_name;
-    const std::string key = marks.labels.empty() ? "" : marks.labels.begin()->first;
-    const std::string name = marks.labels.empty() ? marks.job_name : marks.labels.begin()->second;
-    if (!marks.pod_name.empty() && IsDnsSubdomain(marks.pod_name)) {
-      wants.push_back({.kind = ViewKind::kPods, .namespace_name = space, .name = marks.pod_name});
-    } else if (!marks.group.empty() || (!marks.labels.empty() && IsLabelValue(name))) {
-      PodRequest& request = by_key[{space, key}];
-      request.space = space;
-      request.key = key;
-      request.names.push_back(name);
+PodsOfEach ReadPodsOfEach(Session& session, const std::vector<const api::Workload*>& workloads,
+                          ClusterView& view) {
+  PodsOfEach told;
+  const auto read = [&](const std::vector<PodRequest>& requests) {
+    std::vector<Want> wants;
+    for (const PodRequest& request : requests) wants.push_back(request.want);
+    std::vector<Result<ClusterView>> answers = ReadApart(session, wants);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const PodRequest& request = requests[i];
+      if (answers[i]) {
+        if (request.IsWhole(*answers[i])) AddPods(std::move(answers[i]->pods), nullptr, view);
+      } else if (answers[i].error().code == ErrorCode::kForbidden) {
+        told.hidden.insert(request.want.namespace_name);
+      } else if (answers[i].error().code != ErrorCode::kNotFound) {
+        told.failed.insert(request.workloads.begin(), request.workloads.end());
+      }
     }
-  }
-  const std::size_t single = wants.size();
-  std::vector<PodRequest> requests;
-  for (const auto& [key, request] : by_key) {
-    requests.push_back(request);
-    wants.push_back(request.AsWant(limits.of_request));
-  }
-  const auto take = [&view](Result<ClusterView>& read, std::size_t most) {
-    if (!read && read.error().code == ErrorCode::kForbidden) AddOnce(view.hidden, "pods");
-    const bool is_whole = read && read->pods.size() < most;
-    if (is_whole) AddPods(std::move(read->pods), nullptr, view);
-    return !read || is_whole;
   };
-  std::vector<Want> alone;  // the jobs of requests that have too many pods
-  std::vector<Result<ClusterView>> answers = ReadApart(session, wants);
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (take(answers[i], limits.of_request) || i < single) continue;
-    PodRequest request = requests[i - single];
-    if (request.key.empty() || request.names.size() == 1) continue;
-    for (std::string& name : std::exchange(request.names, {})) {
-      alone.push_back(
-          PodRequest{request.space, request.key, {std::move(name)}}.AsWant(limits.of_job));
-    }
-  }
-  for (Result<ClusterView>& answer : ReadApart(session, alone)) take(answer, limits.of_job);
+  read(RequestsFor(workloads));
+  std::vector<const api::Workload*> open;
+  std::copy_if(workloads.begin(), workloads.end(), std::back_inserter(open), [&](const auto* each) {
+    return !told.failed.contains(each) && !told.hidden.contains(each->meta.namespace_name);
+  });
+  read(RequestsForAnnotated(open, view));
+  return told;
 }
 
 }  // namespace berth::view

@@ -224,10 +224,9 @@ class StoryReader {
 
   Status ReadSurroundings(const api::Workload& workload) {
     if (IsRunning(workload)) {
-      const api::Workload own = workload;  // the lists are read anew
-      BERTH_CHECK_OK(ReadRefusals(own));
-      if (OwnerKind(own) != "Job") {
-        BERTH_CHECK_OK(ReadPodsOf(session_, own, kMostTracedPods, view_));
+      BERTH_CHECK_OK(ReadRefusals(workload));
+      if (OwnerKind(workload) != "Job") {
+        BERTH_CHECK_OK(ReadPodsOf(session_, workload, kMostTracedPods, view_));
       }
     }
     const bool has_quota = api::IsTrue(workload.status.conditions, api::kQuotaReserved);

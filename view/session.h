@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -100,17 +101,19 @@ Result<StoryView> ReadStory(Session& session, const StoryScope& scope, WallTime 
 Status ReadPodsOf(Session& session, const api::Workload& workload, std::size_t most,
                   ClusterView& view);
 
-// The most pods that are read at once.
-struct PodLimits {
-  std::size_t of_request = 500;  // the limit of one namespace and one kind of jobs
-  std::size_t of_job = 200;      // where a request has more: the limit of each job
+// Jobs with more pods are not read by ReadPodsOfEach; more pods are read by several requests.
+inline constexpr std::int64_t kMostPodsOfJob = 200;
+inline constexpr std::int64_t kMostPodsOfRequest = 500;
+
+// What ReadPodsOfEach could not read.
+struct PodsOfEach {
+  std::set<std::string> hidden;           // namespaces whose pods the caller may not list
+  std::set<const api::Workload*> failed;  // the API server has not answered
 };
-// Adds the pods of the Workloads that have not ended. Jobs with more pods than the limits, kinds
-// whose pods only the object of the job tells (PodMarks::job_name), and what the API server fails
-// to answer add none. A caller who may not list the pods of a namespace finds "pods" in
-// view.hidden.
-void ReadPodsOfEach(Session& session, const std::vector<const api::Workload*>& workloads,
-                    PodLimits limits, ClusterView& view);
+// Adds the pods of admitted Workloads that have not ended, requested in parallel. Kinds whose pods
+// only the object of the job tells (PodMarks) add none.
+PodsOfEach ReadPodsOfEach(Session& session, const std::vector<const api::Workload*>& workloads,
+                          ClusterView& view);
 
 // kNotFound: the cluster has no kinds of Kueue; kForbidden: the caller may read none of them.
 Status CheckIsQueueing(Session& session, const ClusterView& view);

@@ -189,15 +189,9 @@ export function forgetAnswers(): void {
 export const remarks = new Store<ReadonlyMap<string, string>>(new Map());
 export const inSight = new Locations(
   async (ids) => {
-    if (document.hidden) return { items: [...remarks.get()].map(([id, remark]) => ({ id, remark })), isFutile: false };
-    try {
-      const { items, hidden } = await locations(ids, scope.get());
-      return { items, isFutile: hidden.length > 0 && items.every(({ remark }) => !remark.includes(":")) };
-    } catch (error) {
-      const problem = noticed(error);
-      if (isPassing(problem.status)) throw problem;
-      return { items: [], isFutile: true };
-    }
+    const none = { failed: [], namespacesWithoutPods: [] };
+    if (document.hidden) return { items: [...remarks.get()].map(([id, remark]) => ({ id, remark })), ...none };
+    return locations(ids, scope.get()).catch((error: unknown) => Promise.reject(noticed(error)));
   },
   (known) => remarks.set(known),
   (call, ms) => {

@@ -7,7 +7,8 @@ export interface Location {
 }
 export interface Answer {
   items: Location[];
-  isFutile: boolean; // it tells no nodes, and will tell none soon: the reader may not list pods
+  failed: string[]; // workloads whose pods the API server has not given
+  namespacesWithoutPods: string[]; // the reader may not list their pods
 }
 // Rejected: the rows keep what is known.
 type Ask = (ids: string[]) => Promise<Answer>;
@@ -16,18 +17,20 @@ type Later = (call: () => void, ms: number) => () => void;
 
 const GATHER_MS = 100; // rows that come into sight together are one request
 const ROUND_MS = 10_000;
-const FUTILE_ROUND_MS = 300_000;
+const REFUSED_MS = 300_000; // so long a namespace without the right to list pods is not asked for
 const SHARE = 20; // a round takes so many times as long as its slowest answer
 const MOST_ASKED = 32; // in a request
 
 export class Locations {
   private readonly rows = new Map<string, number>(); // in sight: how many show the workload
   private readonly asked = new Set<string>(); // in this round
+  private readonly refused = new Map<string, number>(); // namespaces: until when they are not asked for
   private known = new Map<string, string>();
   private next: (() => void) | null = null; // takes the next request back; null: none is planned
-  private round: (() => void) | null = null; // takes the end of the round back; null: no request of it has been answered
+  private end: (() => void) | null = null; // takes the end of the round back; null: none is planned
+  private endMs = 0; // the length of the round for which its end is planned
+  private began = 0; // when the first request of the round was answered
   private isAsking = false;
-  private isFutile = false; // in this round
   private slowestMs = 0; // in this round
   private age = 0; // of what is known: grows when all of it is forgotten
 
@@ -57,12 +60,14 @@ export class Locations {
   forget(): void {
     this.age += 1;
     this.known = new Map();
+    this.refused.clear();
     this.tell(this.known);
     this.endRound();
   }
 
   private open(): string[] {
-    return this.isFutile ? [] : [...this.rows.keys()].filter((id) => !this.asked.has(id));
+    const isRefused = (id: string) => (this.refused.get(namespaceOf(id)) ?? 0) > this.now();
+    return [...this.rows.keys()].filter((id) => !this.asked.has(id) && !isRefused(id));
   }
 
   private plan(): void {
@@ -71,18 +76,33 @@ export class Locations {
   }
 
   private endRound(): void {
-    this.round?.();
-    this.round = null;
+    this.end?.();
+    this.end = null;
     this.asked.clear();
-    this.isFutile = false;
     this.slowestMs = 0;
     this.plan();
+    // All rows in sight are of namespaces that are not asked for now.
+    if (!this.next && !this.isAsking && this.rows.size > 0) this.end = this.later(() => this.endRound(), ROUND_MS);
+  }
+
+  // Once all rows in sight have been asked for. New rows do not put the end off.
+  private planEnd(): void {
+    const ms = Math.max(ROUND_MS, SHARE * this.slowestMs);
+    if (this.rows.size === 0 || this.open().length > 0 || (this.end && ms <= this.endMs)) return;
+    this.end?.();
+    this.endMs = ms;
+    const close = () => {
+      this.end = this.isAsking ? this.later(close, GATHER_MS) : null;
+      if (!this.end) this.endRound();
+    };
+    this.end = this.later(close, Math.max(0, this.began + ms - this.now()));
   }
 
   private async request(): Promise<void> {
     this.next = null;
     const ids = this.open().slice(0, MOST_ASKED);
-    if (ids.length === 0) return;
+    if (ids.length === 0) return this.planEnd();
+    if (this.asked.size === 0) this.began = this.now();
     for (const id of ids) this.asked.add(id);
     const age = this.age;
     const began = this.now();
@@ -95,20 +115,19 @@ export class Locations {
     }
     this.isAsking = false;
     this.slowestMs = Math.max(this.slowestMs, this.now() - began);
-    const ms = this.isFutile ? FUTILE_ROUND_MS : Math.max(ROUND_MS, SHARE * this.slowestMs);
-    this.round ??= this.later(() => {
-      this.round = null;
-      this.endRound();
-    }, ms);
+    this.planEnd();
     this.plan();
   }
 
-  private learn(ids: string[], { items, isFutile }: Answer): void {
-    this.isFutile = isFutile;
-    const known = new Map([...this.known].filter(([id]) => this.rows.has(id) && !ids.includes(id)));
+  private learn(ids: string[], { items, failed, namespacesWithoutPods }: Answer): void {
+    for (const each of namespacesWithoutPods) this.refused.set(each, this.now() + REFUSED_MS);
+    const isKept = (id: string) => this.rows.has(id) && (!ids.includes(id) || failed.includes(id));
+    const known = new Map([...this.known].filter(([id]) => isKept(id)));
     for (const { id, remark } of items) known.set(id, remark);
     const isSame = known.size === this.known.size && [...known].every(([id, remark]) => this.known.get(id) === remark);
     this.known = known;
     if (!isSame) this.tell(known);
   }
 }
+
+const namespaceOf = (id: string) => id.slice(0, id.indexOf("/"));

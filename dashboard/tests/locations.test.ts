@@ -4,7 +4,8 @@ import { Locations, type Location } from "../src/locations";
 
 interface Given {
   items?: Location[];
-  isFutile?: boolean;
+  failed?: string[];
+  namespacesWithoutPods?: string[];
   isBusy?: boolean; // the answer is an error
   ms?: number; // how long it takes
 }
@@ -23,10 +24,10 @@ function world(answer: (ids: string[]) => Given = () => ({})) {
   const locations = new Locations(
     async (ids) => {
       asked.push([...ids]);
-      const { items = ids.map((id) => ({ id, remark: `t4: n-${id}` })), isFutile = false, isBusy = false, ms = 0 } = answer(ids);
+      const { items = ids.map((id) => ({ id, remark: `t4: n-${id}` })), failed = [], namespacesWithoutPods = [], isBusy = false, ms = 0 } = answer(ids);
       if (ms > 0) await new Promise<void>((done) => later(done, ms));
       if (isBusy) throw new Error("busy");
-      return { items, isFutile };
+      return { items, failed, namespacesWithoutPods };
     },
     (remarks) => told.push(Object.fromEntries(remarks)),
     later,
@@ -125,17 +126,52 @@ test("what does not run any more has no place", async () => {
   assert.deepEqual(told.at(-1), {});
 });
 
-test("a reader without the right to pods asks seldom, a slow server is asked less often", async () => {
-  const without = world((ids) => ({ isFutile: true, items: ids.map((id) => ({ id, remark: "t4" })) }));
+test("workloads whose pods are not given keep what is known", async () => {
+  let failed: string[] = [];
+  const { locations, told, pass } = world((ids) => ({ items: ids.filter((id) => !failed.includes(id)).map((id) => ({ id, remark: `t4: n-${failed.length}` })), failed }));
+  locations.show("a/x");
+  locations.show("b/y");
+  await pass(1_000);
+  failed = ["a/x"];
+  await pass(10_000);
+  assert.deepEqual(told.at(-1), { "a/x": "t4: n-0", "b/y": "t4: n-1" });
+});
+
+test("a namespace without the right to list pods is asked for seldom, the others as ever", async () => {
+  const { locations, asked, pass } = world((ids) => ({ namespacesWithoutPods: ids.some((id) => id.startsWith("other/")) ? ["other"] : [] }));
+  locations.show("other/x");
+  await pass(1_000);
   for (let i = 0; i < 10; i++) {
-    without.locations.show(`a/${i}`);
-    await without.pass(5_000);
+    locations.show(`other/${i}`);
+    locations.show(`own/${i}`);
+    await pass(10_000);
   }
-  assert.equal(without.asked.length, 1);
-  await without.pass(300_000);
-  assert.equal(without.asked.length, 2);
+  assert.equal(asked.filter((ids) => ids.some((id) => id.startsWith("other/"))).length, 1, JSON.stringify(asked));
+  assert.ok(asked.filter((ids) => ids.includes("own/0")).length >= 9, JSON.stringify(asked));
+  await pass(300_000);
+  assert.ok(asked.filter((ids) => ids.includes("other/x")).length >= 2);
+  const alone = world(() => ({ namespacesWithoutPods: ["other"] }));
+  alone.locations.show("other/x");
+  await alone.pass(290_000);
+  assert.equal(alone.asked.length, 1);
+  await alone.pass(30_000);
+  assert.equal(alone.asked.length, 2);
+});
+
+test("a slow server is asked less often, and all rows are asked for before the next round", async () => {
   const slow = world(() => ({ ms: 2_000 }));
   slow.locations.show("a/x");
   await slow.pass(60_000);
   assert.equal(slow.asked.length, 2, "a round of 40 s");
+  const many = world((ids) => ({ ms: ids.includes("a/00") ? 100 : 6_000 }));
+  for (let i = 0; i < 70; i++) many.locations.show(`a/${String(i).padStart(2, "0")}`);
+  await many.pass(30_000);
+  assert.deepEqual(
+    many.asked.map((ids) => ids.length),
+    [32, 32, 6],
+  );
+  await many.pass(89_000);
+  assert.equal(many.asked.length, 3, "a round of 120 s");
+  await many.pass(2_000);
+  assert.equal(many.asked[3]?.length, 32);
 });

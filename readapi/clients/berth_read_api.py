@@ -88,7 +88,8 @@ Localqueues = TypedDict("Localqueues", { "clusterQueue": "NotRequired[str]", "id
 LocalqueuesPage = TypedDict("LocalqueuesPage", { "counts": "NotRequired[list[Count]]", "items": "list[Localqueues]",
     "next": "NotRequired[str]", "revision": "str", })
 Location = TypedDict("Location", { "id": "str", "remark": "str", })
-Locations = TypedDict("Locations", { "hidden": "list[str]", "items": "list[Location]", })
+Locations = TypedDict("Locations", { "failed": "list[str]", "items": "list[Location]",
+    "namespacesWithoutPods": "list[str]", })
 Machines = TypedDict("Machines", { "all": "int", "ready": "int", "resource": "str", "unit": "str", })
 MeasuredStops = TypedDict("MeasuredStops", { "count": "int", "lostSeconds": "int", })
 Money = TypedDict("Money", { "measured": "NotRequired[bool]", "usd": "str", "usdPerHour": "str", })
@@ -329,8 +330,9 @@ class ReadApi:
 
     def read_locations( self, *, namespace: list[str] | None = None, workload: list[str] | None = None,
             ) -> Locations:
-        """where Workloads run: the remark of each running one that is named, with the nodes of its pods; `hidden`:
-        pods of a namespace that the token may not list."""
+        """where Workloads run: the remark of each running one that is named, with the nodes of its pods; `failed`:
+        those whose pods the API server has not given; `namespacesWithoutPods`: those whose pods the token may not
+        list."""
         return self._ask("GET", "/api/v1/locations", {"namespace": namespace, "workload": workload})
 
     def list_queues( self, *, namespace: list[str] | None = None, cohort: list[str] | None = None,

@@ -277,8 +277,9 @@ export interface Location {
   remark: string;
 }
 export interface Locations {
-  hidden: string[];
+  failed: string[];
   items: Location[];
+  namespacesWithoutPods: string[];
 }
 export interface Machines {
   all: number;
@@ -823,8 +824,8 @@ export class ReadApi {
     return this.send("GET", `/api/v1/localqueues`, query);
   }
 
-  // where Workloads run: the remark of each running one that is named, with the nodes of its pods; `hidden`: pods of
-  // a namespace that the token may not list
+  // where Workloads run: the remark of each running one that is named, with the nodes of its pods; `failed`: those
+  // whose pods the API server has not given; `namespacesWithoutPods`: those whose pods the token may not list
   readLocations(query: { namespace?: string[] | undefined; workload?: string[] | undefined } = {}): Promise<Locations> {
     return this.send("GET", `/api/v1/locations`, query);
   }

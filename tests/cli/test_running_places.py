@@ -91,7 +91,9 @@ class RunningPlacesTest(unittest.TestCase):
         self.api.rights = lambda path: not path.endswith("/pods") and "/pods/" not in path
         self.assertEqual(set(self.remarks().values()), {"t4"})
         for number, name in enumerate(KINDS):
-            self.assertIn("t4", self.run_berth("why", f"workload/{self.workload_of(number, name)}"), name)
+            story = self.run_berth("why", f"workload/{self.workload_of(number, name)}")
+            self.assertIn("t4", story, name)
+            self.assertNotIn("n-", story.replace("admission", ""), name)
 
     def test_a_refused_pod_of_another_job_hides_no_nodes(self):
         self.api.add(f"/api/v1{SPACE}/events", {

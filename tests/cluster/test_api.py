@@ -15,9 +15,13 @@ from established import wait_established
 from scratch import scratch_folder
 
 
-NOT_SERVED = {"reason": "NotFound", "status": 404}
 # Messages have other words in other minors; Kubernetes 1.32 writes the annotation, which Berth does not read.
 OF_THE_MINOR = ("message", "kubernetes.io/initial-events-list-blueprint")
+
+
+def is_served(step):
+    """Whether the minor has the kind that was asked for: the message of an object that is not there names the object."""
+    return step.get("status") != 404 or step.get("message", "").endswith(" not found")
 
 
 def comparable(outcomes, recorded):
@@ -27,9 +31,9 @@ def comparable(outcomes, recorded):
             return {key: shared(each) for key, each in value.items() if key not in OF_THE_MINOR}
         return [shared(each) for each in value] if isinstance(value, list) else value
     found, known = shared(outcomes), shared(recorded)
-    for row, steps in found.items():
-        served = [step != NOT_SERVED for step in steps]
-        found[row], known[row] = ([step for step, is_served in zip(side[row], served) if is_served] for side in (found, known))
+    for row, steps in outcomes.items():
+        served = [is_served(step) for step in steps]
+        found[row], known[row] = ([step for step, is_kept in zip(side[row], served) if is_kept] for side in (found, known))
     return found, known
 
 

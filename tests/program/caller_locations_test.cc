@@ -48,7 +48,7 @@ class CallerLocationsTest : public ::testing::Test {
   }
 
   static std::string ListOf(const std::string& space, const std::string& selector,
-                            const std::string& limit = "500") {
+                            const std::string& limit = "1000") {
     return "/api/v1/namespaces/" + space + "/pods?labelSelector=" + selector + "&limit=" + limit +
            "&fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed";
   }
@@ -78,6 +78,7 @@ TEST_F(CallerLocationsTest, RunningWorkloadsOfEachKindNameTheNodesOfTheirPods) {
   Add("team-a", "set", "jobset.x-k8s.io/v1alpha2", "JobSet");
   Add("team-a", "one", "v1", "Pod");
   Add("team-a", "group", "", "");
+  Add("team-a", "labelled", "", "");
   Add("team-a", "ray", "ray.io/v1", "RayJob");
   AddJob("team-b", "train");
   objects_.workloads.push_back(
@@ -92,34 +93,49 @@ TEST_F(CallerLocationsTest, RunningWorkloadsOfEachKindNameTheNodesOfTheirPods) {
   api_.answers["/api/v1/namespaces/team-a/pods/one"] = PodOn("team-a", "one", "n5", Json::object());
   Json by_annotation = PodOn("team-a", "p4", "n6", Json::object());
   by_annotation["metadata"]["annotations"] = {{kGroup, "group"}};
+  api_.answers[ListOf("team-a", "kueue.x-k8s.io%2Fpod-group-name%20in%20%28group%2Clabelled%29")] =
+      {{"items", Json::array({PodOn("team-a", "p6", "n8", {{kGroup, "labelled"}})})}};
   api_.answers[ListOf("team-a", "kueue.x-k8s.io%2Fmanaged%3Dtrue")] = {
       {"items", Json::array({by_annotation, PodOn("team-a", "p5", "n7", {{kGroup, "other"}})})}};
   const Json own = Locations({"team-a"});
   EXPECT_THAT(RemarksOf(own),
-              ElementsAre("t4: n1, n2", "t4: n3", "t4: n4", "t4: n5", "t4: n6", "t4"));
-  EXPECT_EQ(own.at("hidden"), Json::array());
+              ElementsAre("t4: n1, n2", "t4: n3", "t4: n4", "t4: n5", "t4: n6", "t4: n8", "t4"));
+  EXPECT_EQ(own.at("namespacesWithoutPods"), Json::array());
   // The pods of another namespace are those that the caller may not list.
   const Json all = Locations();
-  EXPECT_THAT(RemarksOf(all),
-              ElementsAre("t4: n1, n2", "t4: n3", "t4: n4", "t4: n5", "t4: n6", "t4", "t4"));
-  EXPECT_EQ(all.at("hidden"), Json::array({"pods"}));
+  EXPECT_THAT(RemarksOf(all), ElementsAre("t4: n1, n2", "t4: n3", "t4: n4", "t4: n5", "t4: n6",
+                                          "t4: n8", "t4", "t4"));
+  EXPECT_EQ(all.at("namespacesWithoutPods"), Json::array({"team-b"}));
+  EXPECT_EQ(all.at("failed"), Json::array());
 }
 
-TEST_F(CallerLocationsTest, JobsWithMorePodsThanARequestTakesAreReadAlone) {
-  AddJob("team-a", "large");
-  AddJob("team-a", "small");
-  const auto pods = [](std::size_t count, const char* job) {
-    Json list = Json::array();
-    for (std::size_t i = 0; i < count; ++i) {
-      list.push_back(PodOn("team-a", job + std::to_string(i), "n1", {{kJob, job}}));
-    }
-    return Json{{"items", std::move(list)}};
+TEST_F(CallerLocationsTest, LargeJobsHideNoOthers) {
+  const auto add = [this](const std::string& name, int count) {
+    AddJob("team-a", name);
+    auto workload = std::make_shared<api::Workload>(*objects_.workloads.back());
+    workload->status.admission->pod_set_assignments[0].count = count;
+    objects_.workloads.back() = workload;
   };
-  api_.answers[ListOf("team-a", JobsIn("large%2Csmall"))] = pods(500, "large");
-  api_.answers[ListOf("team-a", JobsIn("large"), "200")] = pods(200, "large");
-  api_.answers[ListOf("team-a", JobsIn("small"), "200")] = pods(199, "small");
-  EXPECT_THAT(RemarksOf(Locations()), ElementsAre("t4", "t4: n1"))
-      << "a part of the nodes would look like all of them";
+  add("huge", 201);
+  add("a", 200);
+  add("b", 200);
+  add("c", 200);
+  add("small", 1);
+  const auto one = [](const char* job, const char* node) {
+    return Json{
+        {"items", Json::array({PodOn("team-a", std::string(job) + "-0", node, {{kJob, job}})})}};
+  };
+  api_.answers[ListOf("team-a", JobsIn("a%2Cb"))] = one("a", "n1");
+  api_.answers[ListOf("team-a", JobsIn("c%2Csmall"))] = one("small", "n2");
+  EXPECT_THAT(RemarksOf(Locations()), ElementsAre("t4", "t4: n1", "t4", "t4", "t4: n2"));
+  EXPECT_EQ(api_.asked.size(), 2U) << "requests of 500 pods, none of the huge job";
+  // A part of the nodes would look like all of them.
+  Json many = Json::array();
+  for (int i = 0; i < 1000; ++i) {
+    many.push_back(PodOn("team-a", "a-" + std::to_string(i), "n1", {{kJob, "a"}}));
+  }
+  api_.answers[ListOf("team-a", JobsIn("a%2Cb"))] = {{"items", many}};
+  EXPECT_EQ(RemarksOf(Locations())[1], "t4");
 }
 
 TEST_F(CallerLocationsTest, OneFailureLeavesTheOthersTold) {
@@ -128,7 +144,9 @@ TEST_F(CallerLocationsTest, OneFailureLeavesTheOthersTold) {
   const Json pods = Json::array({PodOn("team-b", "p0", "n1", {{kJob, "train"}})});
   api_.answers[ListOf("team-b", JobsIn("train"))] = {{"items", pods}};
   api_.fails = "/api/v1/namespaces/team-a/";
-  EXPECT_THAT(RemarksOf(Locations()), ElementsAre("t4", "t4: n1"));
+  const Json found = Locations();
+  EXPECT_THAT(RemarksOf(found), ElementsAre("t4: n1"));
+  EXPECT_EQ(found.at("failed"), Json::array({objects_.workloads[0]->meta.key().ToString()}));
 }
 
 // Whoever may write a Workload chooses the name of its owner.

@@ -210,6 +210,27 @@ TEST_F(EtaWriterTest, StartsBeforeARestartCorrectForecasts) {
   EXPECT_EQ(later->first->drawn, note->drawn);
 }
 
+TEST_F(EtaWriterTest, DeadlinesAreJudgedByCorrectedStarts) {
+  for (int i = 0; i < 40; ++i) PutStarted("old-" + std::to_string(i), 30, 1 + i % 20);
+  Forecast();
+  PutWorkload("first", 2, {{"maximumExecutionTimeSeconds", 3600}});
+  executor_.RunFor(5s);
+  PutWorkload("second", 2, {{"maximumExecutionTimeSeconds", 60}});
+  executor_.RunFor(70s);
+  const auto note = NoteOf("second");
+  ASSERT_TRUE(note && note->drawn);
+  Edit("second", [&note](Json& object) {
+    object["metadata"]["annotations"][api::kDeadlineAnnotation] =
+        FormatTime(note->drawn->p90 + 5min);
+  });
+  executor_.RunFor(5min);
+  const auto told = NoteOf("second");
+  ASSERT_TRUE(told && told->drawn && told->in_time);
+  // Nine of ten draws end in time, but all starts before came 20 minutes late.
+  EXPECT_LE(told->drawn->p90, note->drawn->p90 + 4min);
+  EXPECT_LE(*told->in_time, 10);
+}
+
 TEST_F(EtaWriterTest, FewStartsCorrectNoForecast) {
   for (int i = 0; i < 29; ++i) PutStarted("old-" + std::to_string(i), 30, 1);
   Forecast();

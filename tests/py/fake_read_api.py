@@ -156,7 +156,7 @@ class RecordedReadApi(FakeReadApi):
         if path.endswith("/objects"):  # no part of the recording
             return {"objects": [], "events": [], "eventsLeftOut": 0, "hidden": []}
         if path == "locations":  # the answer names Workloads of the query alone
-            recorded, named = self.answers.get("locations?", {"items": [], "hidden": []}), query.get("workload", "").split(",")
+            recorded, named = self.answers.get("locations?", {"items": [], "failed": [], "namespacesWithoutPods": []}), query.get("workload", "").split(",")
             return {**recorded, "items": [each for each in recorded["items"] if each["id"] in named]}
         return self.answers.get(key_of(path, query))
 

@@ -75,9 +75,11 @@ TEST(JobPods, PodsOfOtherJobsOfTheSameNameAreTold) {
   EXPECT_FALSE(IsPodOf(of_torch, workload, owned("kubeflow.org/v1", "TFJob")));
   EXPECT_FALSE(IsPodOf(of_torch, workload, owned("ray.io/v1", "RayJob"))) << "no label tells";
   EXPECT_FALSE(IsPodOf(of_torch, workload, owned("batch/v1", "Job")));
+  EXPECT_FALSE(IsPodOf({.namespace_name = "x", .name = "p", .job_name = "a"}, workload,
+                       owned("ray.io/v1", "RayJob")))
+      << "the Job that submits it is on one node, the job on others";
   EXPECT_TRUE(IsPodOf({.namespace_name = "x", .name = "p", .job_name = "a"}, workload,
-                      owned("ray.io/v1", "RayJob")))
-      << "of the Job that submits it";
+                      owned("example.com/v1", "Foreign")));
   EXPECT_TRUE(IsPodOf({.namespace_name = "x", .name = "p", .job_name = "a"}, workload,
                       owned("batch/v1", "Job")));
   EXPECT_FALSE(IsPodOf({.namespace_name = "y", .name = "p", .job_name = "a"}, workload,

@@ -162,7 +162,9 @@ PodMarks PodMarksOf(const api::Workload& workload) {
   // The Workload of a pod group has the name of the group.
   if (owner == nullptr) return {.group = workload.meta.name};
   const Result<JobReference> job = JobReferenceOf(*owner);
-  if (!job || job->kind->pods_by == PodsBy::kRayClusterInStatus) return {.job_name = owner->name};
+  // Kinds of users often make a Job of their own name.
+  if (!job) return {.labels = {{api::kJobNameLabel, owner->name}}};
+  if (job->kind->pods_by == PodsBy::kRayClusterInStatus) return {.is_told_by_job = true};
   if (job->kind->pods_by == PodsBy::kPodGroup) return {.pod_name = owner->name};
   return {.labels = LabelsOf(*job->kind, owner->name)};
 }
@@ -172,10 +174,10 @@ bool IsPodOf(const PodView& pod, const api::Workload& workload, const PodMarks& 
   if (pod.workload == workload.meta.name) return true;
   if (!marks.pod_name.empty()) return pod.name == marks.pod_name;
   if (!marks.group.empty()) return pod.group == marks.group;
-  if (marks.labels.empty()) return !marks.job_name.empty() && pod.job_name == marks.job_name;
-  return std::all_of(marks.labels.begin(), marks.labels.end(), [&pod](const auto& wanted) {
-    return HasLabel(pod, wanted.first, wanted.second);
-  });
+  return !marks.labels.empty() &&
+         std::all_of(marks.labels.begin(), marks.labels.end(), [&pod](const auto& wanted) {
+           return HasLabel(pod, wanted.first, wanted.second);
+         });
 }
 
 std::string RenderServerTable(const Json& table, bool with_namespace, const TextStyle& style) {

@@ -44,12 +44,10 @@ const std::vector<const char*>& JobPodLabels();
 
 // The pods of one Workload, as its owner tells. Only one field is set.
 struct PodMarks {
-  api::StringMap labels;  // the labels of its pods; the first one names the job
-  std::string pod_name;   // the name of its only pod
-  std::string group;      // the name of its pod group: a label or an annotation of its pods
-  // The job, of a kind whose labels nothing here tells: RayJob, RayService, kinds of users. Its
-  // pods include those of a Job of its name.
-  std::string job_name;
+  api::StringMap labels;        // the labels of its pods; the first one names the job
+  std::string pod_name;         // the name of its only pod
+  std::string group;            // the name of its pod group: a label or an annotation of its pods
+  bool is_told_by_job = false;  // only the object of the job tells: RayJob, RayService
 };
 PodMarks PodMarksOf(const api::Workload& workload);
 // Whether the pod is the workload's. `marks`: PodMarksOf(workload).

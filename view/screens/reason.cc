@@ -449,8 +449,12 @@ std::string FinishedResult(const ClusterView& view, const api::Workload& workloa
            HumanDuration(finished->last_transition_time - admitted->last_transition_time);
   }
   const PodMarks marks = PodMarksOf(workload);
+  const api::OwnerReference* owner = api::ControllerOf(workload.meta);
   for (const PodView& pod : view.pods) {
-    if (pod.exit_code && IsPodOf(pod, workload, marks)) {
+    // The pod of a job's submitter tells of the job, too.
+    const bool is_submitter = owner != nullptr && pod.job_name == owner->name &&
+                              pod.namespace_name == workload.meta.namespace_name;
+    if (pod.exit_code && (is_submitter || IsPodOf(pod, workload, marks))) {
       return "failed: exit " + std::to_string(*pod.exit_code) + " in pod " + pod.name;
     }
   }

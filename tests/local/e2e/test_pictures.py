@@ -128,7 +128,7 @@ class PicturesTest(PageTest):
                 posted = self.answer_of_post(page, script)
             page.wait_for(whole, 60)
         asked = {url.split("/api/v1/", 1)[1] for url in page.requests if "/api/v1/" in url}
-        answers = {"whatif?": posted, "locations?": {"items": [], "hidden": []}}
+        answers = {"whatif?": posted, "locations?": {"items": [], "failed": [], "namespacesWithoutPods": []}}
         for each in sorted(asked):
             path, _, query = each.partition("?")
             if path in ("events", "session", "whatif"):

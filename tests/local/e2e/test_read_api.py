@@ -446,13 +446,13 @@ class ReadApiTest(ReadApiCluster):
         every = [runs] + [row["id"] for row in self.items("workloads?state=waiting")]
         self.assertEqual(len(every), 2)
         nodes = [{"id": runs, "remark": "any: n1"}]
-        wait_until(lambda: api.read_locations(workload=every) == {"items": nodes, "hidden": []}, "their pods run")
+        wait_until(lambda: api.read_locations(workload=every) == {"items": nodes, "failed": [], "namespacesWithoutPods": []}, "their pods run")
         # The tenant may list Workloads, not pods.
         tenant = self.make_tenant()
         root = f"/api/v1/locations?workload={','.join(every)}"
         self.assertEqual(self.get(root, tenant)[0], 403)
         status, body, _ = self.get(f"{root}&namespace=team-a", tenant)
-        self.assertEqual((status, body), (200, {"items": [{"id": runs, "remark": "any"}], "hidden": ["pods"]}))
+        self.assertEqual((status, body), (200, {"items": [{"id": runs, "remark": "any"}], "failed": [], "namespacesWithoutPods": ["team-a"]}))
         for query, words in (("", "name Workloads"), ("?workload=sleeper", "write NAMESPACE/NAME"), ("?workload=a/b&pod=c", "use namespace and workload"),
                              ("?workload=" + ",".join(f"a/{i}" for i in range(33)), "more than 32 values")):
             answer = self.get(f"/api/v1/locations{query}", self.admin)
