@@ -78,7 +78,9 @@ Result<std::optional<Want>> WantOf(Session& session, const api::Workload& own,
         Want{.kind = ViewKind::kPods, .namespace_name = space, .name = marks.pod_name});
   }
   std::string selector = SelectorOf(marks);
-  if (marks.is_told_by_job) {
+  if (IsLabelValue(marks.group)) {
+    selector = std::string(api::kPodGroupNameLabel) + "=" + marks.group;
+  } else if (marks.is_told_by_job) {
     BERTH_TRY(selector, PodSelectorFor(session, own));
   }
   if (selector.empty()) return std::optional<Want>();
@@ -228,11 +230,14 @@ Status ReadPodsOf(Session& session, const api::Workload& own, std::size_t most, 
   std::vector<PodView> pods;
   if (*want) {
     Result<ClusterView> read = std::move(ReadApart(session, {**want}).front());
-    const ErrorCode code = read ? ErrorCode::kInternal : read.error().code;
-    if (!read && code != ErrorCode::kForbidden && code != ErrorCode::kNotFound) return read.error();
-    if (code == ErrorCode::kForbidden) AddOnce(view.hidden, "pods");
-    if (code == ErrorCode::kForbidden) return OkStatus();
-    if (read) pods = std::move(read->pods);
+    if (read) {
+      pods = std::move(read->pods);
+    } else if (read.error().code == ErrorCode::kForbidden) {
+      AddOnce(view.hidden, "pods");
+      return OkStatus();
+    } else if (read.error().code != ErrorCode::kNotFound) {
+      return read.error();
+    }
   }
   if (pods.empty() && !marks.group.empty()) pods = ManagedPodsOf(session, own, marks, most);
   AddPods(std::move(pods), &own, view);

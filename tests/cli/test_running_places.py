@@ -87,6 +87,12 @@ class RunningPlacesTest(unittest.TestCase):
             self.assertIn(f"t4: {told}" if told else "t4", story, name)
         self.assertEqual([path for path in self.api.asked if "/nodes" in path.split("?")[0]], [], "the name of an owner is no path")
 
+    def test_all_pods_that_queues_manage_are_read_for_groups_without_a_label_alone(self):
+        for name, expected in (("group", 0), ("noted", 1), ("set", 0)):
+            self.api.asked.clear()
+            self.run_berth("why", f"workload/{self.workload_of(list(KINDS).index(name), name)}")
+            self.assertEqual(len([path for path in self.api.asked if "managed" in path]), expected, (name, self.api.asked))
+
     def test_without_the_right_to_list_pods(self):
         self.api.rights = lambda path: not path.endswith("/pods") and "/pods/" not in path
         self.assertEqual(set(self.remarks().values()), {"t4"})
