@@ -284,8 +284,7 @@ void AddCallerPaths(Json& paths) {
       "readLocations",
       "where Workloads run: the remark of each running one that is named, with the nodes of its "
       "pods; `failed`: those whose pods the API server has not given; `namespacesWithoutPods`: "
-      "those "
-      "whose pods the token may not list",
+      "those whose pods the token may not list",
       Json::array({NamespaceParameter(), ListParameter("workload", "NAMESPACE/NAME; needed",
                                                        {{"type", "string"}}, kMaxFilterValues)}),
       "Locations");

@@ -439,10 +439,11 @@ class ReadApiTest(ReadApiCluster):
         self.cluster.apply(SUPPLY)
         self.cluster.patch_status("/api/v1/nodes/n1", NODE_STATUS)
         sleeps = 'image: "wait:1", args: ["600"]'
-        self.cluster.apply((JOB % ("sleeper", "team-a", "500m")).replace('image: "none:1"', sleeps) + "---" + JOB % ("large", "team-b", 1))
+        self.cluster.apply((JOB % ("sleeper", "team-a", "500m")).replace('image: "none:1"', sleeps))
         api = self.client(self.admin)
-        self.wait_for_jobs("large")
         (runs,) = wait_until(lambda: [row["id"] for row in self.items("workloads?state=running")], "the job runs")
+        self.cluster.apply(JOB % ("large", "team-b", 1))
+        self.wait_for_jobs("large")
         every = [runs] + [row["id"] for row in self.items("workloads?state=waiting")]
         self.assertEqual(len(every), 2)
         nodes = [{"id": runs, "remark": "any: n1"}]
