@@ -157,11 +157,7 @@ Status ReadOtherPods(Session& session, const ReadScope& scope, ClusterView& view
   }
   ClusterView others;
   BERTH_CHECK_OK(ReadLists(session, wants, scope.own_namespace, others));
-  std::set<std::pair<std::string, std::string>> known;
-  for (const PodView& pod : view.pods) known.emplace(pod.namespace_name, pod.name);
-  for (PodView& pod : others.pods) {
-    if (known.emplace(pod.namespace_name, pod.name).second) view.pods.push_back(std::move(pod));
-  }
+  AddPods(std::move(others.pods), view);
   return OkStatus();
 }
 

@@ -99,20 +99,6 @@ std::vector<PodView> ManagedPodsOf(Session& session, const api::Workload& own,
   return pods;
 }
 
-// Adds pods that the view lacks; marks those of `own`, if it is not null, as its pods.
-void AddPods(std::vector<PodView> pods, const api::Workload* own, ClusterView& view) {
-  std::map<std::pair<std::string, std::string>, std::size_t> known;
-  for (std::size_t i = 0; i < view.pods.size(); ++i) {
-    known[{view.pods[i].namespace_name, view.pods[i].name}] = i;
-  }
-  for (PodView& pod : pods) {
-    const auto [place, is_new] =
-        known.try_emplace({pod.namespace_name, pod.name}, view.pods.size());
-    if (is_new) view.pods.push_back(std::move(pod));
-    if (own != nullptr) view.pods[place->second].workload = own->meta.name;
-  }
-}
-
 std::int64_t PodsOf(const api::Workload& workload) {
   std::int64_t pods = 0;
   if (!workload.status.admission) return pods;
@@ -130,6 +116,17 @@ struct PodRequest {
     return !want.name.empty() || answer.pods.size() < most;
   }
 };
+
+// Pods that have ended are on no node. Those that are being replaced count twice.
+PodRequest UnendedPods(const std::string& space, const std::string& selector,
+                       std::vector<const api::Workload*> workloads) {
+  constexpr std::size_t kMost = 2 * kMostPodsOfRequest;
+  PodRequest request{
+      .workloads = std::move(workloads), .want = PodsWith(space, selector, kMost), .most = kMost};
+  request.want.query +=
+      "&fieldSelector=" + kube::EscapeQuery("status.phase!=Succeeded,status.phase!=Failed");
+  return request;
+}
 
 // Jobs of one namespace, named by values of one label.
 class LabelledPods {
@@ -154,17 +151,6 @@ class LabelledPods {
       const std::string selector = key_ + " in (" + Join(names_[i], ",") + ")";
       requests.push_back(UnendedPods(space_, selector, workloads_[i]));
     }
-  }
-
-  // Pods that have ended are on no node. Those that are being replaced count twice.
-  static PodRequest UnendedPods(const std::string& space, const std::string& selector,
-                                std::vector<const api::Workload*> workloads) {
-    constexpr std::size_t kMost = 2 * kMostPodsOfRequest;
-    PodRequest request{
-        .workloads = std::move(workloads), .want = PodsWith(space, selector, kMost), .most = kMost};
-    request.want.query +=
-        "&fieldSelector=" + kube::EscapeQuery("status.phase!=Succeeded,status.phase!=Failed");
-    return request;
   }
 
  private:
@@ -214,7 +200,7 @@ std::vector<PodRequest> RequestsForAnnotated(const std::vector<const api::Worklo
   }
   std::vector<PodRequest> requests;
   for (const auto& [space, groups] : by_space) {
-    requests.push_back(LabelledPods::UnendedPods(space, ManagedPods(), groups));
+    requests.push_back(UnendedPods(space, ManagedPods(), groups));
   }
   return requests;
 }
@@ -240,7 +226,8 @@ Status ReadPodsOf(Session& session, const api::Workload& own, std::size_t most, 
     }
   }
   if (pods.empty() && !marks.group.empty()) pods = ManagedPodsOf(session, own, marks, most);
-  AddPods(std::move(pods), &own, view);
+  for (PodView& pod : pods) pod.workload = own.meta.name;
+  AddPods(std::move(pods), view);
   return OkStatus();
 }
 
@@ -254,7 +241,7 @@ PodsOfEach ReadPodsOfEach(Session& session, const std::vector<const api::Workloa
     for (std::size_t i = 0; i < answers.size(); ++i) {
       const PodRequest& request = requests[i];
       if (answers[i]) {
-        if (request.IsWhole(*answers[i])) AddPods(std::move(answers[i]->pods), nullptr, view);
+        if (request.IsWhole(*answers[i])) AddPods(std::move(answers[i]->pods), view);
       } else if (answers[i].error().code == ErrorCode::kForbidden) {
         told.hidden.insert(request.want.namespace_name);
       } else if (answers[i].error().code != ErrorCode::kNotFound) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -317,6 +319,19 @@ std::vector<Result<Json>> Ask(Session& session, const std::vector<Want>& wants) 
 
 void AddOnce(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+void AddPods(std::vector<PodView> pods, ClusterView& view) {
+  std::map<std::pair<std::string, std::string>, std::size_t> known;
+  for (std::size_t i = 0; i < view.pods.size(); ++i) {
+    known[{view.pods[i].namespace_name, view.pods[i].name}] = i;
+  }
+  for (PodView& pod : pods) {
+    const auto [place, is_new] =
+        known.try_emplace({pod.namespace_name, pod.name}, view.pods.size());
+    if (is_new) view.pods.emplace_back();
+    view.pods[place->second] = std::move(pod);
+  }
 }
 
 std::vector<Result<ClusterView>> ReadApart(Session& session, const std::vector<Want>& wants) {

@@ -66,6 +66,9 @@ Result<std::vector<Got>> ReadInto(Session& session, const std::vector<Want>& wan
 // Requested in parallel, as ReadInto; each answer in a view of its own, each failure for itself.
 std::vector<Result<ClusterView>> ReadApart(Session& session, const std::vector<Want>& wants);
 
+// Adds the pods; one that the view has is replaced.
+void AddPods(std::vector<PodView> pods, ClusterView& view);
+
 // Appends the name unless `names` has it.
 void AddOnce(std::vector<std::string>& names, const std::string& name);
 

@@ -29,7 +29,7 @@ export class Locations {
   private next: (() => void) | null = null; // takes the next request back; null: none is planned
   private end: (() => void) | null = null; // takes the end of the round back; null: none is planned
   private endMs = 0; // the length of the round for which its end is planned
-  private began = 0; // when the first request of the round was answered
+  private began = 0; // when the first request of the round was sent
   private isAsking = false;
   private slowestMs = 0; // in this round
   private age = 0; // of what is known: grows when all of it is forgotten
