@@ -358,13 +358,14 @@ void Scheduler::ReleaseQuota(WorkloadId id) {
 
 void Scheduler::EstimateRun(queue::WorkloadInfo& info) const {
   const api::Workload& object = *info.object;
-  if (object.spec.maximum_execution_time_seconds) return;
-  info.run_group = RunEstimates::GroupOf(info);
-  const auto queue =
-      queues_.local_queues().RouteOf({object.meta.namespace_name, object.spec.queue_name});
-  const auto seconds =
-      queue ? run_estimates_.SecondsOf({*queue, info.shape, info.run_group}) : std::nullopt;
-  info.run_seconds = seconds.value_or(queue::kUnknownRunSeconds);
+  const queue::ClusterQueueId queue =
+      queues_.local_queues()
+          .RouteOf({object.meta.namespace_name, object.spec.queue_name})
+          .value_or(-1);
+  const RunEstimates::Kind kind = RunEstimates::KindOf(queue, info);
+  info.run_group = kind.group;
+  info.expected_run_seconds = run_estimates_.SecondsOf(kind).value_or(queue::kUnknownRunSeconds);
+  if (kind.declared == 0) info.run_seconds = info.expected_run_seconds;
 }
 
 void Scheduler::NoteEnd(WorkloadId id, const queue::WorkloadInfo& info) {
@@ -385,7 +386,7 @@ std::optional<Scheduler::EndedRun> Scheduler::RunOf(const queue::WorkloadInfo& f
 }
 
 void Scheduler::AddRun(const EndedRun& run, const queue::WorkloadInfo& info) {
-  run_estimates_.Add({run.queue, info.shape, RunEstimates::GroupOf(info)},
+  run_estimates_.Add(RunEstimates::KindOf(run.queue, info),
                      std::chrono::floor<std::chrono::seconds>(run.ran).count());
 }
 
@@ -394,7 +395,7 @@ void Scheduler::EstimateRunsAgain() {
   for (const WorkloadId id : run_estimates_.TakeChanged()) {
     queue::WorkloadInfo& info = record(id).info;
     EstimateRun(info);
-    queues_.places().SetExpectedRun(id, info.run_seconds);
+    queues_.places().SetExpectedRun(id, info.expected_run_seconds);
   }
 }
 

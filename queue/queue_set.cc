@@ -198,7 +198,7 @@ void QueueSet::Fill(WorkloadId workload, const WorkloadInfo& info) {
   NoteAge(workload, false);
   filled.queued_at = info.queued_at;
   NoteAge(workload, true);
-  filled.run_seconds = info.run_seconds;
+  filled.run_seconds = info.expected_run_seconds;
   filled.deadline = info.deadline;
   filled.user = NamedUserOf(object);
   filled.key = OrderKey{info.priority, info.queued_at, &object.meta.uid};
@@ -377,7 +377,7 @@ void QueueSet::Update(WorkloadId workload, const WorkloadInfo* before, const Wor
   const bool active = pending.IsActive(workload);
   const bool same_place = known.key.priority == info.priority &&
                           known.queued_at == info.queued_at &&
-                          known.run_seconds == info.run_seconds &&
+                          known.run_seconds == info.expected_run_seconds &&
                           known.deadline == info.deadline && known.shape == info.shape;
   if (same_place && (active || (before != nullptr && !Matters(*before->object, *info.object)))) {
     Fill(workload, info);

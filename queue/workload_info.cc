@@ -252,6 +252,7 @@ WorkloadInfo BuildWorkloadInfo(std::shared_ptr<const api::Workload> object,
   info.priority = EffectivePriority(*object, options.ordering);
   info.queued_at = QueueOrderTime(*object, options.ordering);
   info.run_seconds = object->spec.maximum_execution_time_seconds.value_or(kUnknownRunSeconds);
+  info.expected_run_seconds = info.run_seconds;
   info.deadline = api::DeadlineOf(object->meta.annotations).value_or(kNoDeadline);
   info.avoids_flavors =
       std::any_of(std::begin(kAvoidedAnnotations), std::end(kAvoidedAnnotations),

@@ -69,9 +69,11 @@ struct WorkloadInfo {
   std::shared_ptr<const api::Workload> object;
   std::int64_t priority = 0;  // effective priority
   WallTime queued_at{};
-  // The expected run time: the time that the workload declares, else the estimate that the owner of
-  // this struct fills in.
+  // The run time by which the workload is expected to have ended: the maximum that the workload
+  // declares, else the estimate that the owner of this struct fills in.
   std::int64_t run_seconds = kUnknownRunSeconds;
+  // The expected run time, which counts in the order of the queue: at most a declared maximum.
+  std::int64_t expected_run_seconds = kUnknownRunSeconds;
   std::uint64_t run_group = 0;  // equal: run times are alike; 0: the owner estimates none
   WallTime deadline = kNoDeadline;
   std::uint64_t shape = kUnknownShape;  // equal: the scheduler cannot tell the workloads apart

@@ -32,8 +32,8 @@ void KeptPlaces::SetRule(ClusterQueueId queue, const api::ReserveAfter& after, i
   version_ = -1;
 }
 
-void KeptPlaces::NoteStart(ClusterQueueId queue, Duration wait, std::int64_t expected_run_seconds) {
-  waits_.Add(queue, wait, expected_run_seconds);
+void KeptPlaces::NoteStart(ClusterQueueId queue, Duration wait, std::int64_t run_seconds) {
+  waits_.Add(queue, wait, run_seconds);
 }
 
 const KeptPlace* KeptPlaces::Of(WorkloadId workload) const {

@@ -71,7 +71,7 @@ class KeptPlaces {
   // The policy of a queue.
   void SetRule(ClusterQueueId queue, const api::ReserveAfter& after, int count);
   // A workload of the queue got its quota.
-  void NoteStart(ClusterQueueId queue, Duration wait, std::int64_t expected_run_seconds);
+  void NoteStart(ClusterQueueId queue, Duration wait, std::int64_t run_seconds);
 
   // Call before the heads of a cycle are taken.
   void Refresh(WallTime now);

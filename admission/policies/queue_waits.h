@@ -1,11 +1,11 @@
 // admission/policies/queue_waits.h — how long the last workloads of each queue have waited, and the
 // time after which a queue with `berth.dev/reserve-after: auto` keeps a place:
 //
-//     the wait that 99 of 100 do not exceed + the median of the expected run times
+//     the wait that 997 of 1,000 do not exceed + half of the median of WorkloadInfo::run_seconds
 //
 // Because of the first part no place is kept during a usual wait; in the second part running
-// workloads end. Both are measured in the queue, so that queues of minutes and queues of days get
-// times of their own.
+// workloads end. Both numbers were chosen on generated traces (tools/bench-decisions). Both are
+// measured in the queue, so that queues of minutes and queues of days get times of their own.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -28,7 +28,7 @@ class QueueWaits {
   static constexpr Duration kUnknown = std::chrono::hours(72);
 
   // A workload got its quota after `wait`.
-  void Add(queue::ClusterQueueId queue, Duration wait, std::int64_t expected_run_seconds);
+  void Add(queue::ClusterQueueId queue, Duration wait, std::int64_t run_seconds);
   Duration ReserveAfter(queue::ClusterQueueId queue);
 
  private:

@@ -1,6 +1,7 @@
 #include "admission/policies/run_estimates.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "api/job_user.h"
@@ -23,19 +24,37 @@ std::optional<std::int64_t> MedianOf(const Runs& runs, std::size_t fewest) {
   return berth::MedianOf(std::vector(runs.begin(), runs.end()));
 }
 
+// As in the header.
+std::int64_t ShortenedMaximum(std::int64_t declared, const Runs& runs) {
+  const auto maximum = static_cast<double>(declared);
+  double sum = 0;
+  for (const std::int64_t run : runs) {
+    sum += std::log(static_cast<double>(std::clamp<std::int64_t>(run, 1, declared)) / maximum);
+  }
+  const auto count = static_cast<double>(runs.size() + RunEstimates::kRunsOfMaximum);
+  return static_cast<std::int64_t>(maximum * std::exp(sum / count));
+}
+
 bool Differs(std::int64_t a, std::int64_t b) {
   return std::max(a, b) - std::min(a, b) > std::max(a, b) / 8;
 }
 
 }  // namespace
 
-std::uint64_t RunEstimates::GroupOf(const queue::WorkloadInfo& info) {
+RunEstimates::Kind RunEstimates::KindOf(queue::ClusterQueueId queue,
+                                        const queue::WorkloadInfo& info) {
   const api::Workload& object = *info.object;
+  const std::int64_t declared = object.spec.maximum_execution_time_seconds.value_or(0);
   const std::string* user = api::FindValue(object.meta.annotations, api::kUserAnnotation);
   std::string text = object.meta.namespace_name + "/" + object.spec.queue_name + "/";
-  text += std::to_string(info.shape);
+  text += std::to_string(info.shape) + "/" + std::to_string(declared);
   if (user != nullptr) text += "/" + *user;
-  return std::max<std::uint64_t>(SeedFrom(text), 1);
+  return {queue, info.shape, std::max<std::uint64_t>(SeedFrom(text), 1), declared};
+}
+
+std::optional<std::int64_t> RunEstimates::EstimateOf(const Group& group) {
+  if (group.declared > 0) return ShortenedMaximum(group.declared, group.runs);
+  return MedianOf(group.runs, kFewestRunsOfGroup);
 }
 
 RunEstimates::Group* RunEstimates::GroupFor(std::uint64_t number) {
@@ -53,16 +72,18 @@ void RunEstimates::Add(const Kind& kind, std::int64_t seconds) {
   Group* group = GroupFor(kind.group);
   if (group == nullptr) return;
   AddTo(group->runs, seconds, kMostRunsOfGroup);
+  group->declared = kind.declared;
   ++group->ends;
   if (group->waiting.empty() || group->ends * kEstimatesOfAnEnd < group->waiting.size()) return;
-  const auto median = MedianOf(group->runs, kFewestRunsOfGroup);
-  if (median && Differs(*median, group->told)) changed_.insert(kind.group);
+  const auto estimate = EstimateOf(*group);
+  if (estimate && Differs(*estimate, group->told)) changed_.insert(kind.group);
 }
 
 std::optional<std::int64_t> RunEstimates::SecondsOf(const Kind& kind) const {
   if (const auto group = groups_.find(kind.group); group != groups_.end()) {
-    if (const auto median = MedianOf(group->second.runs, kFewestRunsOfGroup)) return median;
+    if (const auto estimate = EstimateOf(group->second)) return estimate;
   }
+  if (kind.declared > 0) return kind.declared;
   if (const auto alike = by_shape_.find({kind.queue, kind.shape}); alike != by_shape_.end()) {
     if (const auto median = MedianOf(alike->second, kFewestRuns)) return median;
   }
@@ -88,7 +109,7 @@ std::vector<queue::WorkloadId> RunEstimates::TakeChanged() {
     if (found == groups_.end()) continue;
     Group& group = found->second;
     workloads.insert(workloads.end(), group.waiting.begin(), group.waiting.end());
-    group.told = *MedianOf(group.runs, kFewestRunsOfGroup);
+    group.told = *EstimateOf(group);
     group.ends = 0;
   }
   changed_.clear();

@@ -27,7 +27,7 @@ class PlaceTest : public QueueSetTest {
     info.object = std::make_shared<const api::Workload>(object);
     info.priority = priority;
     info.queued_at = object.meta.creation_timestamp;
-    info.run_seconds = std::chrono::seconds(run).count();
+    info.expected_run_seconds = std::chrono::seconds(run).count();
     if (deadline) info.deadline = WallTime(*deadline);
     info.shape = 1'000 + static_cast<std::uint64_t>(id);
     set.Upsert(id, nullptr, info, kNow);

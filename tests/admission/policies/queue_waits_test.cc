@@ -12,13 +12,13 @@ using std::chrono::minutes;
 
 constexpr std::int64_t kHour = 3600;
 
-TEST(QueueWaitsTest, PlaceIsKeptAfterALongWaitPlusAUsualRun) {
+TEST(QueueWaitsTest, PlaceIsKeptAfterALongWaitPlusHalfOfAUsualRun) {
   QueueWaits waits;
   for (int i = 0; i < 990; ++i) waits.Add(0, minutes(5), kHour);
   for (int i = 0; i < 20; ++i) waits.Add(0, hours(10), kHour);
   for (int i = 0; i < 200; ++i) waits.Add(1, minutes(1), 60);
-  EXPECT_EQ(waits.ReserveAfter(0), hours(11));
-  EXPECT_EQ(waits.ReserveAfter(1), minutes(2));
+  EXPECT_EQ(waits.ReserveAfter(0), hours(10) + minutes(30));
+  EXPECT_EQ(waits.ReserveAfter(1), std::chrono::seconds(90));
 }
 
 TEST(QueueWaitsTest, FewStartsGiveNoEstimate) {
@@ -26,7 +26,7 @@ TEST(QueueWaitsTest, FewStartsGiveNoEstimate) {
   for (std::size_t i = 1; i < QueueWaits::kFewest; ++i) waits.Add(0, minutes(1), 60);
   EXPECT_EQ(waits.ReserveAfter(0), QueueWaits::kUnknown);
   waits.Add(0, minutes(1), 60);
-  EXPECT_EQ(waits.ReserveAfter(0), minutes(2));
+  EXPECT_EQ(waits.ReserveAfter(0), std::chrono::seconds(90));
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 // Goal: run times are expected from the runs of the submitter, else of the shape, else of the
-// queue, and workloads that wait get the estimate of the runs that end meanwhile. Method: runs by
-// hand; worlds of a few workloads in a queue with the order ShortestFirst.
+// queue; the runs of the submitter shorten a declared maximum; and workloads that wait get the
+// estimate of the runs that end meanwhile. Method: runs by hand; worlds of a few workloads in a
+// queue with the order ShortestFirst.
 #include "admission/policies/run_estimates.h"
 
 #include <chrono>
+#include <optional>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -89,6 +92,35 @@ TEST(RunEstimatesTest, LargeGroupGetsNewEstimatesAfterAsManyMoreEnds) {
   EXPECT_EQ(estimates.TakeChanged().size(), kEnds * RunEstimates::kEstimatesOfAnEnd);
 }
 
+constexpr RunEstimates::Kind kDeclared{.queue = 0, .shape = 1, .group = 15, .declared = 3600};
+
+TEST(RunEstimatesTest, RunsShortenADeclaredMaximum) {
+  RunEstimates estimates;
+  EXPECT_EQ(estimates.SecondsOf(kDeclared), 3600) << "no runs";
+  AddRuns(estimates, kAnn, 10, 60);
+  EXPECT_EQ(estimates.SecondsOf(kDeclared), 3600) << "runs of other groups";
+  // Twenty runs of a hundredth of the maximum, and forty as long as the maximum.
+  AddRuns(estimates, kDeclared, 20, 36);
+  EXPECT_EQ(estimates.SecondsOf(kDeclared), 775);  // 3600 × 0.01^(20/60)
+  AddRuns(estimates, kDeclared, 20, 3650);
+  EXPECT_EQ(estimates.SecondsOf(kDeclared), 3600) << "runs that were stopped at the maximum";
+}
+
+TEST(RunEstimatesTest, RunsOfNoSecondsAreCountedAsOneSecond) {
+  RunEstimates estimates;
+  AddRuns(estimates, kDeclared, 20, 0);
+  EXPECT_EQ(estimates.SecondsOf(kDeclared), 234);  // 3600 × (1/3600)^(20/60)
+}
+
+TEST(RunEstimatesTest, WaitingWorkloadsAreNamedWhenRunsShortenTheirMaximum) {
+  RunEstimates estimates;
+  estimates.Await(kDeclared.group, 7);
+  estimates.Add(kDeclared, 36);
+  EXPECT_THAT(estimates.TakeChanged(), ElementsAre(7));
+  estimates.Add(kDeclared, 3600);
+  EXPECT_THAT(estimates.TakeChanged(), IsEmpty()) << "hardly another estimate";
+}
+
 class ExpectedRunsTest : public ::testing::Test {
  protected:
   ExpectedRunsTest() : world_({"f"}, {ShortestFirst()}) {}
@@ -98,8 +130,11 @@ class ExpectedRunsTest : public ::testing::Test {
     queue.meta.annotations = {{api::kOrderAnnotation, "ShortestFirst"}};
     return queue;
   }
-  void Submit(const std::string& user, const std::string& name) {
+  // `declared`: the maximum run time in seconds; nullopt: none.
+  void Submit(const std::string& user, const std::string& name,
+              std::optional<std::int32_t> declared = std::nullopt) {
     api::Workload workload = MakeJob(name, "q", 1, {{"gpu", 1}});
+    workload.spec.maximum_execution_time_seconds = declared;
     workload.meta.annotations[api::kUserAnnotation] = user;
     world_.Apply(workload);
     world_.Advance(std::chrono::seconds(1));
@@ -129,6 +164,20 @@ TEST_F(ExpectedRunsTest, WorkloadsOfAUserWithShortRunsGoFirst) {
   Submit("bob", "b4");
   EXPECT_EQ(RunNext(minutes(1)), "b4");
   EXPECT_EQ(RunNext(minutes(1)), "a4");
+}
+
+TEST_F(ExpectedRunsTest, OfEqualMaximaTheUserWithShortRunsGoesFirst) {
+  constexpr std::int32_t kDay = 24 * 3600;
+  for (const char* name : {"b1", "b2", "b3"}) {
+    Submit("bob", name, kDay);
+    ASSERT_EQ(RunNext(minutes(1)), name);
+  }
+  Submit("ann", "a1", kDay);
+  Submit("bob", "b4", kDay);
+  Submit("bob", "b5", kDay / 2);
+  EXPECT_EQ(RunNext(minutes(1)), "b5") << "the runs of a day tell nothing about half a day";
+  EXPECT_EQ(RunNext(minutes(1)), "b4");
+  EXPECT_EQ(RunNext(minutes(1)), "a1");
 }
 
 // Nothing is known of the runs of either user when all wait.
