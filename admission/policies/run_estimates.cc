@@ -24,7 +24,7 @@ std::optional<std::int64_t> MedianOf(const Runs& runs, std::size_t fewest) {
   return berth::MedianOf(std::vector(runs.begin(), runs.end()));
 }
 
-// As in the header.
+// The formula stands in the header.
 std::int64_t ShortenedMaximum(std::int64_t declared, const Runs& runs) {
   const auto maximum = static_cast<double>(declared);
   double sum = 0;

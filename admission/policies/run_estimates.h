@@ -52,8 +52,9 @@ class RunEstimates {
   struct Kind {
     queue::ClusterQueueId queue = -1;
     std::uint64_t shape = 0;
-    std::uint64_t group = 0;    // not 0
-    std::int64_t declared = 0;  // the declared maximum in seconds; 0: none. One of a group
+    std::uint64_t group = 0;  // not 0
+    std::int64_t declared =
+        0;  // the declared maximum in seconds, of all members of the group; 0: none
   };
   static Kind KindOf(queue::ClusterQueueId queue, const queue::WorkloadInfo& info);
 
@@ -73,7 +74,7 @@ class RunEstimates {
   struct Group {
     Runs runs;
     std::set<queue::WorkloadId> waiting;
-    std::int64_t declared = 0;  // of its runs
+    std::int64_t declared = 0;  // the maximum that its runs declared
     std::int64_t told = 0;      // the estimate when TakeChanged returned the group
     std::size_t ends = 0;       // runs that have ended since
   };
