@@ -77,8 +77,8 @@ Scheduler::Scheduler(const SchedulerConfig& config)
       scans_(state_, config_.gates, config_.own_rules),
       plans_({state_, config_.own_rules, config_.plan_timeout, history_, wakes_}),
       kept_plans_({state_, config_.own_rules, config_.plan_timeout, queues_, records_, plans_}),
-      kept_places_({state_, queues_, records_, config_.gates, config_.fair_sharing.has_value(),
-                    config_.ignore_undeclared_resources}),
+      kept_places_({state_, queues_, records_, config_.gates, past_.waits,
+                    config_.fair_sharing.has_value(), config_.ignore_undeclared_resources}),
       slices_(state_, records_, config_.gates.elastic_jobs),
       sharing_(state_, queues_, config_.admission_fair_sharing),
       user_shares_(state_, queues_),
@@ -237,7 +237,7 @@ void Scheduler::ApplyPolicies(const std::vector<std::string>& cluster_queues) {
     SetPolicy(queue, policies_.Of(name));
     wakes_.AddTreeOf(queue);
   }
-  if (runs_ == Runs::kIgnored && policies_.any()) runs_ = Runs::kToBeRead;
+  if (past_state_ == Past::kIgnored && policies_.any()) past_state_ = Past::kToBeRead;
 }
 
 void Scheduler::SetPolicy(ClusterQueueId queue, const api::QueuePolicy& policy) {
@@ -364,7 +364,7 @@ void Scheduler::EstimateRun(queue::WorkloadInfo& info) const {
           .value_or(-1);
   const RunEstimates::Kind kind = RunEstimates::KindOf(queue, info);
   info.run_group = kind.group;
-  info.expected_run_seconds = run_estimates_.SecondsOf(kind).value_or(queue::kUnknownRunSeconds);
+  info.expected_run_seconds = past_.runs.SecondsOf(kind).value_or(queue::kUnknownRunSeconds);
   if (kind.declared == 0) info.run_seconds = info.expected_run_seconds;
 }
 
@@ -375,7 +375,7 @@ void Scheduler::NoteEnd(WorkloadId id, const queue::WorkloadInfo& info) {
   const std::optional<EndedRun> run = RunOf(info);
   if (!run) return;
   new_victims_.NoteRun(run->queue, run->ran);
-  if (runs_ == Runs::kCounted) AddRun(*run, info);
+  if (past_state_ == Past::kKept) AddRun(*run, info);
 }
 
 std::optional<Scheduler::EndedRun> Scheduler::RunOf(const queue::WorkloadInfo& finished) {
@@ -386,13 +386,13 @@ std::optional<Scheduler::EndedRun> Scheduler::RunOf(const queue::WorkloadInfo& f
 }
 
 void Scheduler::AddRun(const EndedRun& run, const queue::WorkloadInfo& info) {
-  run_estimates_.Add(RunEstimates::KindOf(run.queue, info),
-                     std::chrono::floor<std::chrono::seconds>(run.ran).count());
+  past_.runs.Add(RunEstimates::KindOf(run.queue, info),
+                 std::chrono::floor<std::chrono::seconds>(run.ran).count());
 }
 
 // Runs that have ended tell more about workloads that wait.
 void Scheduler::EstimateRunsAgain() {
-  for (const WorkloadId id : run_estimates_.TakeChanged()) {
+  for (const WorkloadId id : past_.runs.TakeChanged()) {
     queue::WorkloadInfo& info = record(id).info;
     EstimateRun(info);
     queues_.places().SetExpectedRun(id, info.expected_run_seconds);
@@ -401,7 +401,7 @@ void Scheduler::EstimateRunsAgain() {
 
 void Scheduler::StopEstimating(WorkloadId id) {
   const std::uint64_t group = record(id).info.run_group;
-  if (group != 0) run_estimates_.Leave(group, id);
+  if (group != 0) past_.runs.Leave(group, id);
 }
 
 void Scheduler::StopWaiting(WorkloadId id) {
@@ -410,8 +410,18 @@ void Scheduler::StopWaiting(WorkloadId id) {
   new_victims_.Forget(id);
 }
 
-// Workloads that had finished before, and the waiting ones that came before them.
-void Scheduler::ReadRuns(WallTime now) {
+// The wait until the first admission; unknown if the workload was evicted.
+void Scheduler::AddWait(ClusterQueueId queue, const queue::WorkloadInfo& finished) {
+  const auto& conditions = finished.object->status.conditions;
+  const api::Condition* reserved = api::FindCondition(conditions, api::kQuotaReserved);
+  if (reserved == nullptr || reserved->status != api::ConditionStatus::kTrue) return;
+  if (api::FindCondition(conditions, api::kEvicted) != nullptr) return;
+  past_.waits.Add(queue, reserved->last_transition_time - finished.object->meta.creation_timestamp,
+                  finished.run_seconds);
+}
+
+// Reads the finished workloads in the order of their ends; then the waiting ones get estimates.
+void Scheduler::ReadPast(WallTime now) {
   std::vector<std::pair<WallTime, WorkloadId>> finished;
   std::vector<WorkloadId> waiting;
   for (WorkloadId id = 0; id < static_cast<WorkloadId>(records_.size()); ++id) {
@@ -423,15 +433,24 @@ void Scheduler::ReadRuns(WallTime now) {
   }
   std::sort(finished.begin(), finished.end());
   for (const auto& [end, id] : finished) {
-    const queue::WorkloadInfo info = queue::BuildWorkloadInfo(record(id).info.object, info_options_,
-                                                              state_.vocabulary().resources);
-    if (const auto run = RunOf(info)) AddRun(*run, info);
+    queue::WorkloadInfo info = queue::BuildWorkloadInfo(record(id).info.object, info_options_,
+                                                        state_.vocabulary().resources);
+    const auto run = RunOf(info);
+    if (!run) continue;
+    EstimateRun(info);
+    AddWait(run->queue, info);
+    AddRun(*run, info);
   }
   for (const WorkloadId id : waiting) {
     queue::WorkloadInfo info = record(id).info;
     EstimateRun(info);
     MakePending(id, std::move(info), now);
   }
+}
+
+void Scheduler::TakeOver(const QueuePast& past) {
+  past_ = past;
+  past_state_ = Past::kKept;
 }
 
 void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
@@ -466,7 +485,7 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
   if (was_changed) history_.Forget(id);
   if (known.info.run_group != info.run_group) StopEstimating(id);
   records_.SetInfo(id, std::move(info));
-  if (known.info.run_group != 0) run_estimates_.Await(known.info.run_group, id);
+  if (known.info.run_group != 0) past_.runs.Await(known.info.run_group, id);
   known.phase = Phase::kPending;
 }
 
@@ -570,8 +589,10 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->run_kind = RestartCosts::KindOf(*made->object);
   CountUsage(*made, 1);
   state_.Reserve(std::move(made));
-  kept_places_.NoteStart(decision.cluster_queue, now - admitted.info.queued_at,
-                         admitted.info.run_seconds);
+  if (past_state_ == Past::kKept) {
+    past_.waits.Add(decision.cluster_queue, now - admitted.info.queued_at,
+                    admitted.info.run_seconds);
+  }
   Recharge(slices_.Add(decision.workload));
   sharing_.Penalise(admitted, decision);
   admitted.scan.reset();  // the plan ends when the admission is written
@@ -687,9 +708,9 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
   result.cycle = ++cycle_;
   result.bulk_parked.clear();
   result.refused_parked = 0;
-  if (runs_ == Runs::kToBeRead) {
-    ReadRuns(now);
-    runs_ = Runs::kCounted;
+  if (past_state_ == Past::kToBeRead) {
+    ReadPast(now);
+    past_state_ = Past::kKept;
   }
   EstimateRunsAgain();
   kept_places_.Refresh(now);

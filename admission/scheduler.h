@@ -36,8 +36,8 @@
 #include "admission/own_rules.h"
 #include "admission/policies/kept_places.h"
 #include "admission/policies/new_victims.h"
+#include "admission/policies/queue_past.h"
 #include "admission/policies/queue_policies.h"
-#include "admission/policies/run_estimates.h"
 #include "admission/policies/user_shares.h"
 #include "admission/policies/victim_rules.h"
 #include "admission/preemption/kept_plans.h"
@@ -139,6 +139,11 @@ class Scheduler {
   KeptPlans& kept_plans() { return kept_plans_; }
   const KeptPlans& kept_plans() const { return kept_plans_; }
   const KeptPlaces& kept_places() const { return kept_places_; }
+  // What the policies of queues know of past workloads; known where a queue has a policy. Another
+  // scheduler to which the same Cohorts and ClusterQueues have been applied, in the same order, may
+  // take it over before its first workload.
+  const QueuePast& past() const { return past_; }
+  void TakeOver(const QueuePast& past);
   const VictimRules& victim_rules() const { return victim_rules_; }
   const RestartCosts& restart_costs() const { return restart_costs_; }
   // Admission fair sharing.
@@ -165,7 +170,7 @@ class Scheduler {
   // its device claims filled in.
   std::shared_ptr<const api::Workload> Completed(std::shared_ptr<const api::Workload> object) const;
   void ForgetScans(const api::ObjectKey& local_queue);
-  // Expected run times: policies of queues read them.
+  // Run times and waits: policies of queues read them.
   void EstimateRun(queue::WorkloadInfo& info) const;
   void NoteEnd(WorkloadId id, const queue::WorkloadInfo& info);  // may have finished just now
   struct EndedRun {
@@ -174,7 +179,8 @@ class Scheduler {
   };
   std::optional<EndedRun> RunOf(const queue::WorkloadInfo& finished);  // nullopt: did not run
   void AddRun(const EndedRun& run, const queue::WorkloadInfo& info);
-  void ReadRuns(WallTime now);
+  void AddWait(ClusterQueueId queue, const queue::WorkloadInfo& finished);
+  void ReadPast(WallTime now);
   void EstimateRunsAgain();
   void StopEstimating(WorkloadId id);
   void StopWaiting(WorkloadId id);
@@ -217,14 +223,14 @@ class Scheduler {
   PreemptionPlans plans_;
   KeptPlans kept_plans_;
   QueuePolicies policies_;
+  QueuePast past_;
   KeptPlaces kept_places_;
   RestartCosts restart_costs_;
   VictimRules victim_rules_{restart_costs_};
   NewVictims new_victims_;
-  RunEstimates run_estimates_;
-  // kToBeRead: since the first policy, until the next cycle.
-  enum class Runs : std::uint8_t { kIgnored, kToBeRead, kCounted };
-  Runs runs_ = Runs::kIgnored;
+  // Whether past_ is kept. kToBeRead: since the first policy, until the next cycle.
+  enum class Past : std::uint8_t { kIgnored, kToBeRead, kKept };
+  Past past_state_ = Past::kIgnored;
   SliceReplacements slices_;
   SharingUsage sharing_;
   UserShares user_shares_;

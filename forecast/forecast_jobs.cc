@@ -126,6 +126,7 @@ ForecastCluster WithView(const ForecastCluster& cluster, view::ClusterView view)
 simulation::ForecastOptions ForecastOptionsOf(const ForecastCluster& cluster,
                                               simulation::ForecastOptions options) {
   options.world = cluster.world;
+  options.workloads = &cluster.workloads;
   options.runs = &cluster.runs;
   options.arrivals = &cluster.arrivals;
   return options;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <tuple>
 
 #include "admission/messages.h"
 #include "api/condition.h"
 #include "api/job_user.h"
+#include "api/queue_policy.h"
 #include "api/reasons.h"
 #include "simulation/present_workloads.h"
 
@@ -37,6 +39,15 @@ std::string NameOf(std::size_t job) {
   return "job-" + digits;
 }
 
+// Whether an annotation of an object is a policy of queues.
+template <typename Object>
+bool HasPolicy(const std::vector<Object>& objects) {
+  return std::any_of(objects.begin(), objects.end(), [](const Object& object) {
+    const auto policy = api::ReadQueuePolicy(object.meta.annotations);
+    return policy && *policy != api::QueuePolicy{};
+  });
+}
+
 }  // namespace
 
 World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOptions& options)
@@ -60,9 +71,32 @@ World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOp
   for (const auto& each : cluster.cluster_queues) plane_.Apply(each);
   for (const auto& each : cluster.local_queues) plane_.Apply(each);
   if (!options.pools.empty()) nodes_.emplace(options.pools, now_, options.placement);
+  if (options.past != nullptr) scheduler_.TakeOver(*options.past);
   for (const std::size_t job : options_.until_started) awaited_[job] = 1;
   for (const std::size_t job : options_.until_finished) awaited_[job] = 1;
   awaited_count_ = static_cast<std::size_t>(std::count(awaited_.begin(), awaited_.end(), 1));
+}
+
+std::shared_ptr<const admission::QueuePast> World::PastOf(
+    const Cluster& cluster, const std::vector<std::shared_ptr<const api::Workload>>& workloads,
+    const WorldOptions& options) {
+  if (!HasPolicy(cluster.cluster_queues) && !HasPolicy(cluster.cohorts)) return nullptr;
+  std::vector<std::tuple<WallTime, std::string, std::shared_ptr<const api::Workload>>> finished;
+  for (const auto& each : workloads) {
+    const auto* end = api::FindCondition(each->status.conditions, api::kFinished);
+    if (end == nullptr || end->status != api::ConditionStatus::kTrue) continue;
+    finished.emplace_back(end->last_transition_time, each->meta.uid, each);
+  }
+  std::sort(finished.begin(), finished.end());
+  const WorldOptions of_no_jobs{.driver = options.driver, .start = options.start};
+  const std::vector<Job> no_jobs;
+  World world(cluster, no_jobs, of_no_jobs);
+  const std::size_t count = std::min(finished.size(), kMostOfPast);
+  for (std::size_t i = finished.size() - count; i < finished.size(); ++i) {
+    world.scheduler_.ApplyWorkload(std::get<2>(finished[i]), world.now_);
+  }
+  world.scheduler_.RunCycle(world.now_);
+  return std::make_shared<const admission::QueuePast>(world.scheduler_.past());
 }
 
 void World::FreeFollowers(std::size_t job) {

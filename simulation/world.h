@@ -42,6 +42,7 @@
 #include <vector>
 
 #include "admission/driver.h"
+#include "admission/policies/queue_past.h"
 #include "base/clock.h"
 #include "simulation/agenda.h"
 #include "simulation/cluster_objects.h"
@@ -64,6 +65,8 @@ struct WorldOptions {
   std::vector<std::size_t> until_started;
   std::vector<std::size_t> until_finished;
   std::function<void(const WorldEvent&)> on_event;  // null: not called
+  // What is known of earlier workloads (World::PastOf); null: nothing.
+  std::shared_ptr<const admission::QueuePast> past;
 };
 
 // A job that loses so many runs with its nodes ends, and has failed.
@@ -84,6 +87,13 @@ class World {
  public:
   // `cluster` has been prepared (simulation/cluster_objects.h); both must outlive the World.
   World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOptions& options);
+
+  // What the last kMostOfPast finished ones of `workloads` tell the policies of the queues, for
+  // worlds of the same cluster and options; null: no queue has a policy.
+  static constexpr std::size_t kMostOfPast = 10'000;
+  static std::shared_ptr<const admission::QueuePast> PastOf(
+      const Cluster& cluster, const std::vector<std::shared_ptr<const api::Workload>>& workloads,
+      const WorldOptions& options);
 
   // Runs until every job has finished, or none of the rest can be admitted. Call once.
   WorldResult Run();

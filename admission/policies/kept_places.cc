@@ -32,10 +32,6 @@ void KeptPlaces::SetRule(ClusterQueueId queue, const api::ReserveAfter& after, i
   version_ = -1;
 }
 
-void KeptPlaces::NoteStart(ClusterQueueId queue, Duration wait, std::int64_t run_seconds) {
-  waits_.Add(queue, wait, run_seconds);
-}
-
 const KeptPlace* KeptPlaces::Of(WorkloadId workload) const {
   const auto found =
       std::find_if(places_.begin(), places_.end(),
@@ -76,7 +72,7 @@ void KeptPlaces::Keep(ClusterQueueId queue, const Rule& rule) {
   if (!Usable(context_.state, queue)) return;
   const Duration after = rule.after.rule == api::ReserveAfter::Rule::kTime
                              ? rule.after.time
-                             : waits_.ReserveAfter(queue);
+                             : context_.waits.ReserveAfter(queue);
   Standing& standing = standings_.emplace_back(Standing{queue, after});
   int tried = 0;
   for (const auto& [queued_at, workload] : context_.queues.places().ByAge(queue)) {

@@ -61,6 +61,7 @@ class KeptPlaces {
     queue::QueueSet& queues;
     const WorkloadRecords& records;
     const FeatureGates& gates;
+    QueueWaits& waits;
     bool fair_sharing = false;
     bool ignore_undeclared = false;
   };
@@ -70,8 +71,6 @@ class KeptPlaces {
 
   // The policy of a queue.
   void SetRule(ClusterQueueId queue, const api::ReserveAfter& after, int count);
-  // A workload of the queue got its quota.
-  void NoteStart(ClusterQueueId queue, Duration wait, std::int64_t run_seconds);
 
   // Call before the heads of a cycle are taken.
   void Refresh(WallTime now);
@@ -116,7 +115,6 @@ class KeptPlaces {
 
   Context context_;
   std::map<ClusterQueueId, Rule> rules_;
-  QueueWaits waits_;
   std::vector<KeptPlace> places_;
   std::vector<Standing> standings_;
   std::uint64_t computed_ = 0;

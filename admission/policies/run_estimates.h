@@ -52,9 +52,8 @@ class RunEstimates {
   struct Kind {
     queue::ClusterQueueId queue = -1;
     std::uint64_t shape = 0;
-    std::uint64_t group = 0;  // not 0
-    std::int64_t declared =
-        0;  // the declared maximum in seconds, of all members of the group; 0: none
+    std::uint64_t group = 0;    // not 0
+    std::int64_t declared = 0;  // the maximum that all of the group declare, in seconds; 0: none
   };
   static Kind KindOf(queue::ClusterQueueId queue, const queue::WorkloadInfo& info);
 

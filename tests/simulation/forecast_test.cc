@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "api/deadline.h"
+#include "api/job_user.h"
 #include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "simulation/deadline_chance.h"
@@ -121,6 +122,48 @@ TEST_F(ForecastTest, QueueKeepsAPlaceForTheOldestJob) {
   EXPECT_EQ(Of(forecast, "narrow").place, std::nullopt);
   cluster_.cluster_queues[0].meta.annotations.clear();
   EXPECT_EQ(Of(Make(), "wide").place, std::nullopt);
+}
+
+// An ended run of a day's maximum, by the user.
+std::shared_ptr<const api::Workload> EndedRun(const std::string& name, const std::string& user,
+                                              std::int64_t ran) {
+  constexpr std::int64_t kEnd = 300;
+  api::Workload workload = RunningWorkload(name, "a", 4, kEnd + ran);
+  AddCondition(workload, api::kFinished, true, api::kSucceeded, kEnd);
+  workload.meta.annotations[api::kUserAnnotation] = user;
+  workload.spec.maximum_execution_time_seconds = 24 * 3600;
+  return std::make_shared<const api::Workload>(workload);
+}
+
+TEST_F(ForecastTest, OrderOfAQueueKnowsTheRunsThatHaveEnded) {
+  AddQueue(cluster_, "a", 4).meta.annotations["berth.dev/order"] = "ShortestFirst";
+  Add(RunningWorkload("running", "a", 4, 500), 100, 100);
+  for (const auto& [user, age] : {std::pair("ann", 20), std::pair("bob", 10)}) {
+    api::Workload waiting = WaitingWorkload(user, "a", 4, age);
+    waiting.meta.annotations[api::kUserAnnotation] = user;
+    waiting.spec.maximum_execution_time_seconds = 24 * 3600;
+    Add(waiting, 30, 30);
+  }
+  EXPECT_EQ(Of(Make(), "bob").starts, Starts(10, seconds(130)));
+  const std::vector past{EndedRun("b1", "bob", 60), EndedRun("b2", "bob", 70)};
+  options_.workloads = &past;
+  const Forecast forecast = Make();
+  EXPECT_EQ(Of(forecast, "bob").starts, Starts(10, seconds(100))) << "bob's runs are short";
+  EXPECT_EQ(Of(forecast, "ann").starts, Starts(10, seconds(130)));
+}
+
+// A wait of a second and half of a run of a day.
+TEST_F(ForecastTest, PlacesAreKeptByTheWaitsThatHaveEnded) {
+  AddQueue(cluster_, "a", 4).meta.annotations["berth.dev/reserve-after"] = "auto";
+  api::Workload running = RunningWorkload("runs", "a", 3, 500);
+  running.spec.maximum_execution_time_seconds = 1000;
+  Add(running, 1000, 1000);
+  Add(WaitingWorkload("wide", "a", 4, 13 * 3600), 100, 100);
+  EXPECT_EQ(Of(Make(), "wide").place, std::nullopt) << "nothing is known of waits";
+  std::vector<std::shared_ptr<const api::Workload>> past;
+  for (int i = 0; i < 100; ++i) past.push_back(EndedRun("p" + std::to_string(i), "bob", 60));
+  options_.workloads = &past;
+  EXPECT_EQ(Of(Make(), "wide").place, seconds(500));
 }
 
 TEST_F(ForecastTest, AGangWaitsForARackThatIsFree) {

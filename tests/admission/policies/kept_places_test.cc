@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "admission/pending_order.h"
+#include "api/condition.h"
 #include "api/queue_policy.h"
+#include "api/reasons.h"
 #include "base/rfc3339.h"
 #include "tests/support/core_fixture.h"
 
@@ -217,6 +219,43 @@ TEST_F(KeptPlacesTest, RunsAndWaitingWorkloadsFromBeforeTheFirstPolicyCount) {
   std::string tried = world_->Cycle();
   while (world_->HasHeads()) tried += ", " + world_->Cycle();
   EXPECT_THAT(tried, testing::HasSubstr("like-them Admitted"));
+}
+
+// Each waited for a minute and ran for two hours, as long as declared; `evicted`: also once before.
+void ApplyEndedRuns(TableWorld& world, int count, bool evicted) {
+  for (int i = 0; i < count; ++i) {
+    api::Workload past =
+        Job((evicted ? "evicted-" : "past-") + std::to_string(i), "q", 1, hours(2));
+    past.meta.creation_timestamp = world.now() - hours(4);
+    past.status.admission = api::Admission{.cluster_queue = "q", .pod_set_assignments = {}};
+    const auto add = [&](const char* type, bool value, Duration since_creation) {
+      api::SetCondition(
+          past.status.conditions,
+          {.type = type,
+           .status = value ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
+           .reason = api::kSucceeded,
+           .message = "",
+           .last_transition_time = past.meta.creation_timestamp + since_creation});
+    };
+    const Duration wait = evicted ? Duration(hours(1)) : Duration(std::chrono::minutes(1));
+    if (evicted) add(api::kEvicted, false, wait);
+    add(api::kQuotaReserved, true, wait);
+    add(api::kAdmitted, true, wait);
+    add(api::kFinished, true, wait + hours(2));
+    world.Apply(past);
+  }
+}
+
+TEST_F(KeptPlacesTest, WaitsFromBeforeARestartCount) {
+  const api::StringMap automatic{{api::kReserveAfterAnnotation, "auto"}};
+  world_ = std::make_unique<TableWorld>(std::vector<std::string>{"f"},
+                                        std::vector{Queue("q", 4, automatic)});
+  ApplyEndedRuns(*world_, static_cast<int>(QueueWaits::kFewest), false);
+  ApplyEndedRuns(*world_, 10, true);
+  EXPECT_EQ(Try(Job("now", "q", 1, hours(2))), "now Admitted");
+  const auto& standings = world_->scheduler().kept_places().standings();
+  ASSERT_EQ(standings.size(), 1U);
+  EXPECT_EQ(standings[0].after, std::chrono::minutes(61)) << "waits of evicted ones are unknown";
 }
 
 TEST_F(KeptPlacesTest, WithoutKnownRunsAWorkloadWithoutAMaximumWaits) {
