@@ -237,7 +237,9 @@ void Scheduler::ApplyPolicies(const std::vector<std::string>& cluster_queues) {
     SetPolicy(queue, policies_.Of(name));
     wakes_.AddTreeOf(queue);
   }
-  if (past_state_ == Past::kIgnored && policies_.any()) past_state_ = Past::kToBeRead;
+  if (past_.state == QueuePast::State::kIgnored && policies_.any()) {
+    past_.state = QueuePast::State::kToBeRead;
+  }
 }
 
 void Scheduler::SetPolicy(ClusterQueueId queue, const api::QueuePolicy& policy) {
@@ -375,7 +377,7 @@ void Scheduler::NoteEnd(WorkloadId id, const queue::WorkloadInfo& info) {
   const std::optional<EndedRun> run = RunOf(info);
   if (!run) return;
   new_victims_.NoteRun(run->queue, run->ran);
-  if (past_state_ == Past::kKept) AddRun(*run, info);
+  if (past_.state == QueuePast::State::kKept) AddRun(*run, info);
 }
 
 std::optional<Scheduler::EndedRun> Scheduler::RunOf(const queue::WorkloadInfo& finished) {
@@ -446,11 +448,6 @@ void Scheduler::ReadPast(WallTime now) {
     EstimateRun(info);
     MakePending(id, std::move(info), now);
   }
-}
-
-void Scheduler::TakeOver(const QueuePast& past) {
-  past_ = past;
-  past_state_ = Past::kKept;
 }
 
 void Scheduler::MakeOutside(WorkloadId id, queue::WorkloadInfo info) {
@@ -589,7 +586,7 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->run_kind = RestartCosts::KindOf(*made->object);
   CountUsage(*made, 1);
   state_.Reserve(std::move(made));
-  if (past_state_ == Past::kKept) {
+  if (past_.state == QueuePast::State::kKept) {
     past_.waits.Add(decision.cluster_queue, now - admitted.info.queued_at,
                     admitted.info.run_seconds);
   }
@@ -708,9 +705,9 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
   result.cycle = ++cycle_;
   result.bulk_parked.clear();
   result.refused_parked = 0;
-  if (past_state_ == Past::kToBeRead) {
+  if (past_.state == QueuePast::State::kToBeRead) {
     ReadPast(now);
-    past_state_ = Past::kKept;
+    past_.state = QueuePast::State::kKept;
   }
   EstimateRunsAgain();
   kept_places_.Refresh(now);

@@ -139,13 +139,9 @@ class Scheduler {
   KeptPlans& kept_plans() { return kept_plans_; }
   const KeptPlans& kept_plans() const { return kept_plans_; }
   const KeptPlaces& kept_places() const { return kept_places_; }
-  // What the policies of queues know of past workloads; known where a queue has a policy. Another
-  // scheduler to which the same Cohorts and ClusterQueues have been applied, in the same order, may
-  // take it over before its first workload.
-  const QueuePast& past() const { return past_; }
-  void TakeOver(const QueuePast& past);
+  // What the policies of queues know of past workloads.
+  QueuePast& past() { return past_; }
   const VictimRules& victim_rules() const { return victim_rules_; }
-  const RestartCosts& restart_costs() const { return restart_costs_; }
   // Admission fair sharing.
   SharingUsage& sharing() { return sharing_; }
   // The dominant shares of queues and cohorts, as fair sharing compares them.
@@ -228,9 +224,6 @@ class Scheduler {
   RestartCosts restart_costs_;
   VictimRules victim_rules_{restart_costs_};
   NewVictims new_victims_;
-  // Whether past_ is kept. kToBeRead: since the first policy, until the next cycle.
-  enum class Past : std::uint8_t { kIgnored, kToBeRead, kKept };
-  Past past_state_ = Past::kIgnored;
   SliceReplacements slices_;
   SharingUsage sharing_;
   UserShares user_shares_;

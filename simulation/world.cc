@@ -71,7 +71,7 @@ World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOp
   for (const auto& each : cluster.cluster_queues) plane_.Apply(each);
   for (const auto& each : cluster.local_queues) plane_.Apply(each);
   if (!options.pools.empty()) nodes_.emplace(options.pools, now_, options.placement);
-  if (options.past != nullptr) scheduler_.TakeOver(*options.past);
+  if (options.past != nullptr) scheduler_.past() = *options.past;
   for (const std::size_t job : options_.until_started) awaited_[job] = 1;
   for (const std::size_t job : options_.until_finished) awaited_[job] = 1;
   awaited_count_ = static_cast<std::size_t>(std::count(awaited_.begin(), awaited_.end(), 1));

@@ -59,6 +59,7 @@ class VictimRules {
  public:
   // `costs` must outlive the rules.
   explicit VictimRules(const RestartCosts& costs) : costs_(costs) {}
+  const RestartCosts& costs() const { return costs_; }
   void Set(ClusterQueueId queue, const api::QueuePolicy& policy);
   // Call before each cycle.
   void Begin(WallTime now) { now_ = now; }

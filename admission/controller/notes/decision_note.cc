@@ -11,7 +11,7 @@ namespace {
 // What stops of workloads like it have cost; null: unknown, or it claims no checkpoints.
 std::unique_ptr<const StopCost> StopsOf(const Decision& decision, const Scheduler& scheduler) {
   if (decision.object == nullptr) return nullptr;
-  const auto cost = scheduler.restart_costs().Of(RestartCosts::KindOf(*decision.object));
+  const auto cost = scheduler.victim_rules().costs().Of(RestartCosts::KindOf(*decision.object));
   return cost ? std::make_unique<const StopCost>(*cost) : nullptr;
 }
 

@@ -162,7 +162,7 @@ std::string WhyNot(const SparedCandidate& spared, const Decision& decision,
       return "its preemption would lose more than a quarter of the work that this workload is "
              "expected to do; the preemption is delayed until " +
              FormatTime(decision.remark_at) + " at most" +
-             MeasuredLoss(state.reservation(spared.workload), scheduler.restart_costs());
+             MeasuredLoss(state.reservation(spared.workload), scheduler.victim_rules().costs());
     case SparedCandidate::Cause::kJustAdmitted:
       return "it was admitted less than a minute ago, while this workload waited; the preemption "
              "is delayed until " +
