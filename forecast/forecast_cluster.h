@@ -60,7 +60,8 @@ ForecastCluster MakeForecastCluster(view::ClusterView view,
 // `cluster` with its view replaced by `view`.
 ForecastCluster WithView(const ForecastCluster& cluster, view::ClusterView view);
 ForecastJobs ForecastJobsOf(const ForecastCluster& cluster);
-// `options` with the world, the runs and the arrivals of `cluster`, which must outlive the result.
+// `options` with the world, the runs and the arrivals of `cluster`, which must outlive the result,
+// and with the past of its queues: set `cluster.world` first.
 simulation::ForecastOptions ForecastOptionsOf(const ForecastCluster& cluster,
                                               simulation::ForecastOptions options = {});
 

@@ -126,7 +126,7 @@ ForecastCluster WithView(const ForecastCluster& cluster, view::ClusterView view)
 simulation::ForecastOptions ForecastOptionsOf(const ForecastCluster& cluster,
                                               simulation::ForecastOptions options) {
   options.world = cluster.world;
-  options.workloads = &cluster.workloads;
+  options.world.past = simulation::World::PastOf(cluster.cluster, cluster.workloads, cluster.world);
   options.runs = &cluster.runs;
   options.arrivals = &cluster.arrivals;
   return options;

@@ -230,9 +230,9 @@ struct EtaWriter::Round {
     const simulation::Corrections corrections = calibration.Now();
     forecast::ForecastCluster cluster =
         forecast::MakeForecastCluster(View(), Attempts(writer.ledger));
+    cluster.world.driver = writer.driver;
     const forecast::ForecastJobs known = forecast::ForecastJobsOf(cluster);
     simulation::ForecastOptions options = forecast::ForecastOptionsOf(cluster);
-    options.world.driver = writer.driver;
     options.draws = DrawsOfRound(known.jobs.size());
     options.cancelled = std::move(cancelled);
     const simulation::Forecast forecast =

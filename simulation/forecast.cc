@@ -168,7 +168,6 @@ Forecast MakeForecast(const Cluster& cluster, const std::vector<ForecastJob>& jo
   }
   const auto deadlines = DeadlinesOf(jobs, options.world.start);
   for (std::size_t i = 0; i < jobs.size(); ++i) forecast.jobs[i].deadline = deadlines[i];
-  if (options.workloads != nullptr) world.past = World::PastOf(cluster, *options.workloads, world);
   DrawnJobs draws(jobs, options);
   Player player(cluster, options, std::move(world));
   const int end = options.end < 0 ? options.draws : std::min(options.end, options.draws);

@@ -67,8 +67,6 @@ struct ForecastOptions {
   int end = -1;
   std::uint64_t seed = 1;
   ForecastUntil until = ForecastUntil::kStarted;
-  // The Workloads of the cluster: policies of queues learn from the finished ones. Null: none.
-  const std::vector<std::shared_ptr<const api::Workload>>* workloads = nullptr;
   const RunModel* runs = nullptr;              // null: no job has a member
   const ForecastArrivals* arrivals = nullptr;  // their model is `runs`; null: no arrivals
   // The jobs that are asked about, in ForecastUntil::kStarted; empty: all.

@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "admission/messages.h"
+#include "admission/policies/queue_policies.h"
 #include "api/condition.h"
 #include "api/job_user.h"
-#include "api/queue_policy.h"
 #include "api/reasons.h"
 #include "simulation/present_workloads.h"
 
@@ -37,15 +37,6 @@ std::string NameOf(std::size_t job) {
   std::string digits = std::to_string(job);
   if (digits.size() < kDigits) digits.insert(0, kDigits - digits.size(), '0');
   return "job-" + digits;
-}
-
-// Whether an annotation of an object is a policy of queues.
-template <typename Object>
-bool HasPolicy(const std::vector<Object>& objects) {
-  return std::any_of(objects.begin(), objects.end(), [](const Object& object) {
-    const auto policy = api::ReadQueuePolicy(object.meta.annotations);
-    return policy && *policy != api::QueuePolicy{};
-  });
 }
 
 }  // namespace
@@ -80,7 +71,10 @@ World::World(const Cluster& cluster, const std::vector<Job>& jobs, const WorldOp
 std::shared_ptr<const admission::QueuePast> World::PastOf(
     const Cluster& cluster, const std::vector<std::shared_ptr<const api::Workload>>& workloads,
     const WorldOptions& options) {
-  if (!HasPolicy(cluster.cluster_queues) && !HasPolicy(cluster.cohorts)) return nullptr;
+  admission::QueuePolicies policies;
+  for (const auto& each : cluster.cohorts) policies.Set(each);
+  for (const auto& each : cluster.cluster_queues) policies.Set(each);
+  if (!policies.any()) return nullptr;
   std::vector<std::tuple<WallTime, std::string, std::shared_ptr<const api::Workload>>> finished;
   for (const auto& each : workloads) {
     const auto* end = api::FindCondition(each->status.conditions, api::kFinished);

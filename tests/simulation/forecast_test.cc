@@ -49,6 +49,7 @@ class ForecastTest : public ::testing::Test {
   Forecast Make() {
     Cluster cluster = cluster_;
     Prepare(cluster);
+    options_.world.past = World::PastOf(cluster, past_, options_.world);
     standing_ = MakeStanding(workloads_, kNow);
     jobs_.clear();
     for (const Job& job : standing_.jobs) {
@@ -72,6 +73,7 @@ class ForecastTest : public ::testing::Test {
   Cluster cluster_ = EmptyCluster();
   ForecastOptions options_;
   std::vector<std::shared_ptr<const api::Workload>> workloads_;
+  std::vector<std::shared_ptr<const api::Workload>> past_;  // finished
   std::map<std::string, std::shared_ptr<const RunForecast>> runs_;
   std::map<std::string, CapacityWait> capacity_;
   StandingJobs standing_;
@@ -145,8 +147,7 @@ TEST_F(ForecastTest, OrderOfAQueueKnowsTheRunsThatHaveEnded) {
     Add(waiting, 30, 30);
   }
   EXPECT_EQ(Of(Make(), "bob").starts, Starts(10, seconds(130)));
-  const std::vector past{EndedRun("b1", "bob", 60), EndedRun("b2", "bob", 70)};
-  options_.workloads = &past;
+  past_ = {EndedRun("b1", "bob", 60), EndedRun("b2", "bob", 70)};
   const Forecast forecast = Make();
   EXPECT_EQ(Of(forecast, "bob").starts, Starts(10, seconds(100))) << "bob's runs are short";
   EXPECT_EQ(Of(forecast, "ann").starts, Starts(10, seconds(130)));
@@ -160,9 +161,7 @@ TEST_F(ForecastTest, PlacesAreKeptByTheWaitsThatHaveEnded) {
   Add(running, 1000, 1000);
   Add(WaitingWorkload("wide", "a", 4, 13 * 3600), 100, 100);
   EXPECT_EQ(Of(Make(), "wide").place, std::nullopt) << "nothing is known of waits";
-  std::vector<std::shared_ptr<const api::Workload>> past;
-  for (int i = 0; i < 100; ++i) past.push_back(EndedRun("p" + std::to_string(i), "bob", 60));
-  options_.workloads = &past;
+  for (int i = 0; i < 100; ++i) past_.push_back(EndedRun("p" + std::to_string(i), "bob", 60));
   EXPECT_EQ(Of(Make(), "wide").place, seconds(500));
 }
 
