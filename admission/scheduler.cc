@@ -94,7 +94,7 @@ Scheduler::Scheduler(const SchedulerConfig& config)
   info_options_.equivalence_hashing = config.gates.scheduling_equivalence_hashing;
   info_options_.excluded_resource_prefixes = config.excluded_resource_prefixes;
   info_options_.transformations = config.transformations;
-  device_claims_.Use(config.device_classes, config.claims_of, config.device_counters);
+  device_claims_.Use(config.device_classes, config.device_counters);
   for (const auto& [name, resource] : config.device_classes) {
     info_options_.device_resources.push_back(resource);
   }

@@ -63,8 +63,7 @@ struct SchedulerConfig {
   queue::RequeuingTimestamp pods_ready_requeuing = queue::RequeuingTimestamp::kEviction;
   // resources.deviceClassMappings; empty: claims of devices are refused.
   DeviceClassMapping device_classes;
-  DeviceCounters device_counters;    // counters of the classes that have sources
-  DeviceClaims::ClaimsOf claims_of;  // reads the claims of a pod template
+  DeviceCounters device_counters;  // counters of the classes that have sources
   // resources.quotaCheckStrategy IgnoreUndeclared: resources that no group covers are ignored.
   bool ignore_undeclared_resources = false;
   std::optional<AdmissionFairSharing> admission_fair_sharing;  // nullopt: off

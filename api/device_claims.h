@@ -1,6 +1,6 @@
-// api/device_claims.h — claims of devices (dynamic resource allocation): the claims of a pod
-// template, and the kinds of resource.k8s.io/v1: ResourceClaimTemplate, with the devices that each
-// claim asks for, DeviceClass, and ResourceSlice, with devices of a cluster.
+// api/device_claims.h — claims of devices (dynamic resource allocation): the kinds of
+// resource.k8s.io/v1: ResourceClaimTemplate, with the devices that each claim of a pod asks for,
+// DeviceClass, and ResourceSlice, with devices of a cluster.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,6 @@
 #include "api/quantity.h"
 
 namespace berth::api {
-
-// An item of a pod's spec.resourceClaims.
-struct PodClaim {
-  std::string template_name;  // resourceClaimTemplateName
-  std::string claim_name;     // resourceClaimName: a claim that exists, shared by pods
-};
 
 struct DeviceRequest {
   bool exactly = false;  // the request has `exactly`

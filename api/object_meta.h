@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/shared_list.h"
 
 namespace berth::api {
 
@@ -44,7 +45,7 @@ struct ObjectMeta {
   std::optional<WallTime> deletion_timestamp;
   StringMap labels;
   StringMap annotations;
-  std::vector<std::string> finalizers;
+  SharedList<std::string> finalizers;
   std::vector<OwnerReference> owner_references;
   friend bool operator==(const ObjectMeta&, const ObjectMeta&) = default;
 

@@ -61,6 +61,13 @@ struct Container {
   friend bool operator==(const Container&, const Container&) = default;
 };
 
+// An item of a pod's spec.resourceClaims (dynamic resource allocation).
+struct PodClaim {
+  std::string template_name;  // resourceClaimTemplateName
+  std::string claim_name;     // resourceClaimName: a claim that exists, shared by pods
+  friend bool operator==(const PodClaim&, const PodClaim&) = default;
+};
+
 struct PodSpec {
   std::vector<Container> containers;
   std::vector<Container> init_containers;
@@ -73,7 +80,8 @@ struct PodSpec {
   std::optional<std::vector<NodeSelectorTerm>> required_node_affinity;
   std::vector<PreferredNodes> preferred_node_affinity;  // preferredDuringScheduling…
   std::vector<std::string> scheduling_gates;
-  bool resource_claims = false;  // spec.resourceClaims: devices that no quota counts
+  std::vector<PodClaim> claims;  // spec.resourceClaims
+  bool resource_claims = false;  // there are claims, whose devices no quota counts
   std::string priority_class_name;
   std::optional<std::int32_t> priority;
   std::string restart_policy;
@@ -83,12 +91,21 @@ struct PodSpec {
   friend bool operator==(const PodSpec&, const PodSpec&) = default;
 };
 
-// `json` holds the whole template; the typed fields are those that decisions read. Code that writes
-// the template back edits the JSON, so that fields unknown to Berth survive.
-struct PodTemplate {
+struct PodTemplate;
+
+// The fields of a pod template that decisions read. A whole template is never assigned to them:
+// its text would be lost.
+struct PodTemplateFields {
   StringMap labels;
   StringMap annotations;
   PodSpec spec;
+
+  PodTemplateFields& operator=(const PodTemplate&) = delete;
+};
+
+// `json` holds the whole template. Code that writes the template back edits the JSON, so that
+// fields unknown to Berth survive.
+struct PodTemplate : PodTemplateFields {
   std::shared_ptr<const std::string> json;  // PodTemplateSpec as received; null when built by Berth
 };
 

@@ -11,6 +11,7 @@
 #include "api/object_meta.h"
 #include "api/pod.h"
 #include "api/quantity.h"
+#include "api/template_text.h"
 #include "base/shared_list.h"
 
 namespace berth::api {
@@ -38,7 +39,7 @@ struct PodSet {
   std::string name = "main";
   std::int32_t count = 1;
   std::optional<std::int32_t> min_count;  // partial admission
-  PodTemplate pod_template;
+  PodTemplateFields pod_template;         // its text: WorkloadSpec::templates
   std::optional<TopologyRequest> topology_request;
 };
 
@@ -119,13 +120,25 @@ struct EvictionCount {
   friend bool operator==(const EvictionCount&, const EvictionCount&) = default;
 };
 
+// Pod sets and texts are shared by copies of a Workload that change its status, and by Workloads of
+// like jobs (codec/shared_parts.h).
 struct WorkloadSpec {
-  SharedList<PodSet> pod_sets;  // shared by copies of a Workload that change its status
+  SharedList<PodSet> pod_sets;
+  // The template of each pod set as received (job_pod_set.h); empty: the pod sets are built by
+  // Berth.
+  SharedList<TemplateText> templates;
   std::string queue_name;
   std::optional<PriorityClassRef> priority_class_ref;
   std::optional<std::int32_t> priority;
   bool active = true;
   std::optional<std::int32_t> maximum_execution_time_seconds;
+};
+
+// The requests of all pods of a pod set.
+struct PodSetRequests {
+  std::string pod_set;
+  ResourceAmounts amounts;
+  friend auto operator<=>(const PodSetRequests&, const PodSetRequests&) = default;
 };
 
 struct WorkloadStatus {
@@ -134,8 +147,7 @@ struct WorkloadStatus {
   std::optional<RequeueState> requeue_state;
   std::vector<ReclaimablePod> reclaimable_pods;
   std::vector<AdmissionCheckState> admission_checks;
-  // Pod set name → requests of all its pods; written while the workload is not admitted.
-  std::map<std::string, ResourceAmounts> resource_requests;
+  SharedList<PodSetRequests> resource_requests;  // written while the workload is not admitted
   std::int32_t accumulated_past_execution_time_seconds = 0;
   std::vector<EvictionCount> evictions;
   std::vector<std::string> unhealthy_nodes;

@@ -14,6 +14,7 @@
 // where elements are copied.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <initializer_list>
@@ -51,6 +52,10 @@ class SharedList {
   operator const std::vector<T>&() const {  // NOLINT(google-explicit-constructor): likewise
     static const std::vector<T> none;
     return block_ == nullptr ? none : block_->items;
+  }
+
+  friend bool operator==(const SharedList& a, const SharedList& b) {
+    return a.block_ == b.block_ || std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 
   const_iterator begin() const { return block_ == nullptr ? nullptr : block_->items.data(); }

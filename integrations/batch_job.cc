@@ -132,8 +132,8 @@ JobView ViewOf(const api::Job& job) {
   if (view.elastic) view.slice_variant = std::to_string(job.meta.generation);
   view.reclaimable_pods = ReclaimablePods(job);
 
-  api::PodSet pods;
-  pods.pod_template = job.pod_template;
+  api::JobPodSet pods;
+  pods.Take(job.pod_template);
   // Kueue keeps the job's name: a recreated Job has the same name.
   for (const char* label : kJobOwnLabels) {
     if (label != std::string_view(api::kJobNameLabel)) pods.pod_template.labels.erase(label);

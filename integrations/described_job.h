@@ -26,7 +26,7 @@ Result<JobView> ViewOf(const KindPtr& kind, const nlohmann::json& object,
 std::vector<std::string> NamesToRead(const KindDescription& kind, const nlohmann::json& object);
 
 struct DescribedPodSet {
-  api::PodSet pods;
+  api::JobPodSet pods;
   std::string template_path;  // "spec.replicatedJobs[0].template.spec.template"
   // The path of the template as a JSON pointer; points into the expansion if the kind has a hook.
   std::string pointer;

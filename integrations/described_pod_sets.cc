@@ -122,7 +122,7 @@ class PodSetReader {
   }
 
   // The metadata that the Workload must not have: it differs from object to object.
-  static void DropMetadata(const PodSetRule& rule, api::PodTemplate& pods) {
+  static void DropMetadata(const PodSetRule& rule, api::PodTemplateFields& pods) {
     for (const std::string& label : rule.dropped_labels) pods.labels.erase(label);
     if (rule.spec_only) {
       pods.labels.clear();
@@ -161,7 +161,7 @@ class PodSetReader {
     if (pod_template == nullptr) return InvalidAt(placed.field, "the pod template is missing");
     Result<api::PodTemplate> decoded = api::Decode<api::PodTemplate>(*pod_template);
     if (!decoded) return InvalidAt(placed.field, decoded.error().message);
-    placed.pods.pod_template = *std::move(decoded);
+    placed.pods.Take(*std::move(decoded));
     return OkStatus();
   }
 
@@ -296,7 +296,8 @@ Result<PlacedPodSet> ReadGroupPodSet(const PodHold::Groups& rule, const Json& gr
   if (pod_template == nullptr) {
     return InvalidAt(placed.field, "the pod template of the group is missing");
   }
-  BERTH_TRY(placed.pods.pod_template, api::Decode<api::PodTemplate>(*pod_template));
+  BERTH_TRY(api::PodTemplate decoded, api::Decode<api::PodTemplate>(*pod_template));
+  placed.pods.Take(std::move(decoded));
   BERTH_TRY(placed.pods.name, evaluation.Text("groups.podSet", rule.pod_set, activation));
   BERTH_CHECK_OK(CheckPodSetName(placed.pods.name));
   BERTH_TRY(placed.pods.count, evaluation.Count("groups.count", rule.count, activation));

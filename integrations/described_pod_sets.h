@@ -53,7 +53,7 @@ class Evaluation {
 
 // One pod set of an object, with the place of its template.
 struct PlacedPodSet {
-  api::PodSet pods;
+  api::JobPodSet pods;
   std::string pointer;  // to the template in the tree, as in RFC 6901
   std::string field;    // the template's field of the object: "spec.jobs[0].template"
   const PodSetRule* rule = nullptr;

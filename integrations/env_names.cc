@@ -50,11 +50,9 @@ bool DropDuplicates(Json& container) {
 
 }  // namespace
 
-void DropDuplicateEnv(api::PodTemplate& pod_template) {
-  if (pod_template.json == nullptr || pod_template.json->find("\"env\"") == std::string::npos) {
-    return;
-  }
-  Result<Json> tree = api::ParseJson(*pod_template.json);
+void DropDuplicateEnv(std::shared_ptr<const std::string>& pod_template) {
+  if (pod_template == nullptr || pod_template->find("\"env\"") == std::string::npos) return;
+  Result<Json> tree = api::ParseJson(*pod_template);
   Json* spec = tree ? Member(*tree, "spec") : nullptr;
   if (spec == nullptr) return;
   bool dropped = false;
@@ -63,7 +61,7 @@ void DropDuplicateEnv(api::PodTemplate& pod_template) {
     if (containers == nullptr || !containers->is_array()) continue;
     for (Json& container : *containers) dropped |= DropDuplicates(container);
   }
-  if (dropped) pod_template.json = std::make_shared<const std::string>(api::FormatJson(*tree));
+  if (dropped) pod_template = std::make_shared<const std::string>(api::FormatJson(*tree));
 }
 
 }  // namespace berth::integrations

@@ -6,12 +6,13 @@
 // Threads: pure function. Errors: none. Source: Kueue pkg/util/podset, clean-up of duplicates.
 #pragma once
 
-#include "api/pod.h"
+#include <memory>
+#include <string>
 
 namespace berth::integrations {
 
-// If a container or init container has several variables of one name, the last one stays, at the
-// place of the first.
-void DropDuplicateEnv(api::PodTemplate& pod_template);
+// If a container or init container of the template (JSON; null: nothing is done) has several
+// variables of one name, the last one stays, at the place of the first.
+void DropDuplicateEnv(std::shared_ptr<const std::string>& pod_template);
 
 }  // namespace berth::integrations

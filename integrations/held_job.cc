@@ -147,7 +147,7 @@ JobView HeldPlanner::ViewOfPods(const LivePods& live, const LivePods& starts,
 void HeldPlanner::FixCounts(JobView& view) const {
   if (main_ == nullptr) return;
   if (HasTrue(*main_, api::kQuotaReserved)) {
-    view.pod_sets.assign(main_->spec.pod_sets.begin(), main_->spec.pod_sets.end());
+    view.pod_sets = api::JobPodSetsOf(main_->spec);
     return;
   }
   if (api::FindCondition(main_->status.conditions, api::kEvicted) == nullptr) return;

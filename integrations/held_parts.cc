@@ -99,7 +99,7 @@ HeldParts::HeldParts(const HeldJob& job, const api::Workload& main,
   for (HeldPart& part : parts_) {
     part.runs = MayRun(*part.workload);
     part.counts = CountsOf(*part.workload);
-    part.pod_sets.assign(part.workload->spec.pod_sets.begin(), part.workload->spec.pod_sets.end());
+    part.pod_sets = api::JobPodSetsOf(part.workload->spec);
     for (api::PodSet& pods : part.pod_sets) pods.count = AdmittedCount(*part.workload, pods);
     part.reclaimable = part.workload->status.reclaimable_pods;
   }

@@ -26,10 +26,10 @@ struct HeldPart {
   const api::Workload* workload = nullptr;  // null: a growth that has no Workload yet
   std::int32_t growth = 0;                  // 0: the job itself
   bool runs = false;
-  PodCounts counts;                   // pods whose quota it has, or asks for
-  std::vector<QueuedPodPtr> live;     // not gated, not ended
-  std::vector<QueuedPodPtr> starts;   // gated, with room
-  std::vector<api::PodSet> pod_sets;  // pod sets that the Workload should have
+  PodCounts counts;                      // pods whose quota it has, or asks for
+  std::vector<QueuedPodPtr> live;        // not gated, not ended
+  std::vector<QueuedPodPtr> starts;      // gated, with room
+  std::vector<api::JobPodSet> pod_sets;  // pod sets that the Workload should have
   std::vector<api::ReclaimablePod> reclaimable;
 
   bool is_reserved() const;

@@ -86,8 +86,8 @@ SliceChange ChangeOf(const JobView& job, const api::Workload& slice) {
   return grows && HoldsQuota(slice) ? SliceChange::kGrow : SliceChange::kSetCounts;
 }
 
-std::vector<api::PodSet> WithCountsOf(const JobView& job, const api::Workload& slice) {
-  std::vector<api::PodSet> pod_sets = slice.spec.pod_sets;
+SharedList<api::PodSet> WithCountsOf(const JobView& job, const api::Workload& slice) {
+  SharedList<api::PodSet> pod_sets = slice.spec.pod_sets;
   for (std::size_t i = 0; i < pod_sets.size(); ++i) pod_sets[i].count = job.pod_sets[i].count;
   return pod_sets;
 }

@@ -56,7 +56,7 @@ enum class SliceChange {
 SliceChange ChangeOf(const JobView& job, const api::Workload& slice);
 
 // The pod sets of `slice` with the job's counts. Precondition: ChangeOf is not kOther.
-std::vector<api::PodSet> WithCountsOf(const JobView& job, const api::Workload& slice);
+SharedList<api::PodSet> WithCountsOf(const JobView& job, const api::Workload& slice);
 
 // The pods of the job whose quota is free: no more than `workload` has, since the job may have been
 // scaled down, and while it holds quota no fewer than its status says.

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/job_pod_set.h"
 #include "api/object_meta.h"
 #include "api/workload.h"
 
@@ -69,7 +70,7 @@ struct JobView {
   std::optional<WallTime> ending_until;
   bool pods_ready = false;  // all required pods are ready or finished
   std::optional<JobOutcome> finished;
-  std::vector<api::PodSet> pod_sets;
+  std::vector<api::JobPodSet> pod_sets;
   std::vector<api::ReclaimablePod> reclaimable_pods;
   // The PriorityClass that the kind chooses; empty: that of the templates.
   std::string priority_class;

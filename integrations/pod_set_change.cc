@@ -184,7 +184,7 @@ void GateSlices(const JobView& job, std::vector<PodSetChange>& changes) {
 }
 
 PodSetChange OriginalPodSet(const api::PodSet& pods) {
-  const api::PodTemplate& source = pods.pod_template;
+  const api::PodTemplateFields& source = pods.pod_template;
   return {.name = pods.name,
           .count = pods.count,
           .count_is_partial = pods.min_count.has_value(),

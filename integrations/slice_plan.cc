@@ -213,7 +213,10 @@ bool HadSlice(const std::vector<api::Workload>& workloads, const std::string& na
 
 void BecomeSlice(const JobView& job, const api::Workload* replaced, api::Workload& workload) {
   // The templates of the running job have the additions of its start.
-  if (replaced != nullptr) workload.spec.pod_sets = WithCountsOf(job, *replaced);
+  if (replaced != nullptr) {
+    workload.spec.pod_sets = WithCountsOf(job, *replaced);
+    workload.spec.templates = replaced->spec.templates;
+  }
   MarkSlice(replaced, workload);
 }
 

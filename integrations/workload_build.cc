@@ -38,7 +38,7 @@ bool SameSpec(const api::PodSpec& a, const api::PodSpec& b, Tolerations tolerati
   return a.containers == b.containers && a.init_containers == b.init_containers;
 }
 
-bool SamePodSets(const std::vector<api::PodSet>& a, const std::vector<api::PodSet>& b,
+bool SamePodSets(const std::vector<api::JobPodSet>& a, const std::vector<api::PodSet>& b,
                  Tolerations tolerations) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -136,9 +136,9 @@ api::Workload BuildWorkload(const JobView& job, const JobPriority& priority,
   workload.meta.finalizers = {api::kResourceInUseFinalizer};
   workload.meta.owner_references = {ReferenceTo(job)};
   if (job.bare_pods && job.bare_pods->group) TakeGroup(*job.bare_pods->group, workload);
-  std::vector<api::PodSet> pod_sets = job.pod_sets;
-  for (api::PodSet& pods : pod_sets) DropDuplicateEnv(pods.pod_template);
-  workload.spec.pod_sets = std::move(pod_sets);
+  std::vector<api::JobPodSet> pod_sets = job.pod_sets;
+  for (api::JobPodSet& pods : pod_sets) DropDuplicateEnv(pods.json);
+  api::SetPodSets(std::move(pod_sets), workload.spec);
   workload.spec.queue_name = QueueNameOf(job);
   workload.spec.priority_class_ref = priority.ref;
   workload.spec.priority = priority.value;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/job_pod_set.h"
 #include "api/labels.h"
 
 namespace berth::provisioning {
@@ -38,9 +39,10 @@ void FillRequests(std::vector<api::Container>& containers) {
   }
 }
 
-api::PodTemplate TemplateFor(const api::PodSet& pods, const api::PodSetAssignment* assignment,
+api::PodTemplate TemplateFor(const api::WorkloadSpec& spec, std::size_t index,
+                             const api::PodSetAssignment* assignment,
                              const FlavorsByName& flavors) {
-  api::PodTemplate result = pods.pod_template;
+  api::PodTemplate result = api::TemplateOf(spec, index);
   std::set<std::string> names;
   if (assignment != nullptr) {
     for (const auto& [resource, flavor] : assignment->flavors) names.insert(flavor);
@@ -137,11 +139,12 @@ std::vector<PodSetGroup> RequiredPodSets(const api::Workload& workload,
                                          const api::ProvisioningRequestConfig& config,
                                          const FlavorsByName& flavors) {
   std::vector<PodSetGroup> groups;
-  for (const api::PodSet& pods : workload.spec.pod_sets) {
+  for (std::size_t i = 0; i < workload.spec.pod_sets.size(); ++i) {
+    const api::PodSet& pods = workload.spec.pod_sets[i];
     const api::PodSetAssignment* assignment = AssignmentOf(workload, pods.name);
     const std::int32_t count = assignment != nullptr ? assignment->count : pods.count;
     if (count <= 0 || !UsesManaged(pods.pod_template.spec, config)) continue;
-    api::PodTemplate pod_template = TemplateFor(pods, assignment, flavors);
+    api::PodTemplate pod_template = TemplateFor(workload.spec, i, assignment, flavors);
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const PodSetGroup& each) {
       return MayMerge(each.pod_template, pod_template, config.pod_set_merge_policy);
     });

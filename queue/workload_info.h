@@ -30,7 +30,7 @@ struct ResourceRequest {
   friend bool operator==(const ResourceRequest&, const ResourceRequest&) = default;
 };
 
-using Requests = SmallVector<ResourceRequest, 2>;
+using Requests = SmallVector<ResourceRequest, 3>;  // processor, memory, GPUs
 
 struct PodSetInfo {
   std::string name;

@@ -9,6 +9,7 @@
 
 #include "api/codec/codec.h"
 #include "api/holds.h"
+#include "api/job_pod_set.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 #include "api/reclaimable.h"
@@ -23,22 +24,27 @@ bool IsReserved(const api::Workload& workload) {
 }
 
 // Members that are null mean nothing in a pod template.
-bool SameTemplate(const api::PodTemplate& a, const api::PodTemplate& b) {
+bool SameTemplate(const api::WorkloadSpec& now, const api::WorkloadSpec& before, std::size_t i) {
+  const api::PodTemplate a = api::TemplateOf(now, i);
+  const api::PodTemplate b = api::TemplateOf(before, i);
   if (a.json && b.json) return *a.json == *b.json || api::Encode(a) == api::Encode(b);
   return a.labels == b.labels && a.annotations == b.annotations && a.spec == b.spec;
 }
 
 enum class Counts : std::uint8_t { kFixed, kMayFall };
 
-bool MayFollow(const std::vector<api::PodSet>& now, const std::vector<api::PodSet>& before,
-               Counts counts) {
-  return std::equal(
-      now.begin(), now.end(), before.begin(), before.end(), [counts](const auto& x, const auto& y) {
-        const bool fits = counts == Counts::kFixed ? x.count == y.count : x.count <= y.count;
-        return x.name == y.name && fits && x.min_count == y.min_count &&
-               x.topology_request == y.topology_request &&
-               SameTemplate(x.pod_template, y.pod_template);
-      });
+bool MayFollow(const api::WorkloadSpec& now, const api::WorkloadSpec& before, Counts counts) {
+  if (now.pod_sets.size() != before.pod_sets.size()) return false;
+  for (std::size_t i = 0; i < now.pod_sets.size(); ++i) {
+    const api::PodSet& x = now.pod_sets[i];
+    const api::PodSet& y = before.pod_sets[i];
+    const bool fits = counts == Counts::kFixed ? x.count == y.count : x.count <= y.count;
+    if (!fits || x.name != y.name || x.min_count != y.min_count ||
+        x.topology_request != y.topology_request || !SameTemplate(now, before, i)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool IsSlice(const api::Workload& workload) {
@@ -124,7 +130,7 @@ class WorkloadRules {
     }
   }
 
-  void CheckTemplate(const api::PodTemplate& pod_template, const Path& path) {
+  void CheckTemplate(const api::PodTemplateFields& pod_template, const Path& path) {
     CheckLabels(pod_template.labels, path.Child("metadata.labels"));
     CheckAnnotationKeys(pod_template.annotations, path.Child("metadata.annotations"));
     CheckContainers(pod_template.spec.init_containers, path.Child("spec.initContainers"));
@@ -265,7 +271,7 @@ class WorkloadRules {
     const bool held = IsReserved(*old_);
     const bool keeps = held && IsReserved(new_);
     const Counts counts = gates_.elastic_jobs ? Counts::kMayFall : Counts::kFixed;
-    if (held && !MayFollow(new_.spec.pod_sets, old_->spec.pod_sets, counts)) {
+    if (held && !MayFollow(new_.spec, old_->spec, counts)) {
       Add(Invalid(Path("spec.podSets"), Quoted(new_.meta.name), kImmutable));
     }
     if (keeps && new_.spec.queue_name != old_->spec.queue_name) {

@@ -196,8 +196,7 @@ const DeviceClaims::Charge& DeviceClaims::ChargeOf(
 std::string DeviceClaims::AddClaims(const api::Workload& workload, std::size_t pod_set,
                                     api::ResourceAmounts& devices) const {
   const api::PodSet& pods = workload.spec.pod_sets[pod_set];
-  const std::vector<api::PodClaim> claims =
-      claims_of_ ? claims_of_(pods.pod_template) : std::vector<api::PodClaim>{};
+  const std::vector<api::PodClaim>& claims = pods.pod_template.spec.claims;
   for (std::size_t i = 0; i < claims.size(); ++i) {
     const std::string path = "spec.podSets[" + std::to_string(pod_set) +
                              "].template.spec.resourceClaims[" + std::to_string(i) + "]";

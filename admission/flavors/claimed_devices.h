@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -43,12 +42,8 @@ using DeviceCounters = std::map<std::string, std::vector<DeviceCounter>>;  // by
 
 class DeviceClaims {
  public:
-  // Reads the claims of a pod template; the deciding folders know no JSON.
-  using ClaimsOf = std::function<std::vector<api::PodClaim>(const api::PodTemplate&)>;
-
-  void Use(DeviceClassMapping classes, ClaimsOf claims_of, DeviceCounters counters = {}) {
+  void Use(DeviceClassMapping classes, DeviceCounters counters = {}) {
     classes_ = std::move(classes);
-    claims_of_ = std::move(claims_of);
     counters_ = std::move(counters);
   }
 
@@ -92,7 +87,6 @@ class DeviceClaims {
 
   DeviceClassMapping classes_;
   DeviceCounters counters_;
-  ClaimsOf claims_of_;
   DevicePool pool_;
   std::map<api::ObjectKey, api::ResourceClaimTemplate> templates_;
   // The charges of templates, each computed for one version of the pool.

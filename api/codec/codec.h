@@ -32,7 +32,7 @@ namespace berth::api {
 
 using Json = nlohmann::json;
 struct JsonNode;
-class SharedParts;
+struct SharedParts;
 
 // The input of Decode: refers to a tree, or to a node of a JsonText (json_text.h).
 class JsonSource {

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
-#include "api/codec/json_tree.h"
 #include "api/codec/parts.h"
 #include "api/codec/reader.h"
 
@@ -118,23 +115,6 @@ const ResourceKind& KindOf<ResourceSlice>() {
 template <>
 const ResourceKind& KindOf<ResourceClaimTemplate>() {
   return kResourceClaimTemplate;
-}
-
-std::vector<PodClaim> ClaimsOf(const PodTemplate& pod_template) {
-  std::vector<PodClaim> claims;
-  if (pod_template.json == nullptr) return claims;
-  const nlohmann::json tree = ParseJsonOrNull(*pod_template.json);
-  const nlohmann::json::json_pointer place("/spec/resourceClaims");
-  if (!tree.contains(place) || !tree.at(place).is_array()) return claims;
-  for (const nlohmann::json& item : tree.at(place)) {
-    if (!item.is_object()) continue;
-    const auto text = [&item](const char* key) {
-      const auto found = item.find(key);
-      return found != item.end() && found->is_string() ? found->get<std::string>() : std::string();
-    };
-    claims.push_back({text("resourceClaimTemplateName"), text("resourceClaimName")});
-  }
-  return claims;
 }
 
 }  // namespace berth::api

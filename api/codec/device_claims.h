@@ -1,12 +1,9 @@
 // api/codec/device_claims.h — claims of devices from JSON. See codec.h.
 #pragma once
 
-#include <vector>
-
 #include "api/codec/codec.h"
 #include "api/codec/kinds.h"
 #include "api/device_claims.h"
-#include "api/pod.h"
 
 namespace berth::api {
 
@@ -22,8 +19,5 @@ template <>
 Result<ResourceSlice> Decode<ResourceSlice>(const JsonSource& object);
 template <>
 const ResourceKind& KindOf<ResourceSlice>();
-
-// The claims of a template that was read from JSON.
-std::vector<PodClaim> ClaimsOf(const PodTemplate& pod_template);
 
 }  // namespace berth::api

@@ -1,5 +1,6 @@
 #include "api/codec/codec.h"
 #include "api/codec/parts.h"
+#include "api/codec/shared_parts.h"
 #include "base/rfc3339.h"
 
 namespace berth::api {
@@ -44,7 +45,9 @@ void Read(const Reader& in, ObjectMeta& out) {
   in.Field("deletionTimestamp").Get(out.deletion_timestamp);
   in.Field("labels").Get(out.labels);
   in.Field("annotations").Get(out.annotations);
-  in.Field("finalizers").Get(out.finalizers);
+  const auto cache = in.parts() == nullptr ? nullptr : &in.parts()->finalizers;
+  ReadShared(in.Field("finalizers"), cache, out.finalizers,
+             [](const Reader& item, std::string& name) { item.Get(name); });
   in.Field("ownerReferences").List(out.owner_references, ReadOwner);
 }
 

@@ -18,8 +18,26 @@ void Read(const Reader& in, LabelSelector& out);
 void Read(const Reader& in, Toleration& out);
 void Read(const Reader& in, Taint& out);
 void Read(const Reader& in, PodSpec& out);
+void Read(const Reader& in, PodTemplateFields& out);
 void Read(const Reader& in, PodTemplate& out);
 void Read(const Reader& in, TopologyAssignment& out);
+
+// Reads a list that equals one in `cache` without decoding its items. Null: the list is decoded.
+template <typename T, typename Cache, typename Fn>
+void ReadShared(const Reader& in, Cache* cache, SharedList<T>& out, Fn read) {
+  const JsonNode* node = in.present() ? in.node() : nullptr;
+  if (node == nullptr || node->kind != JsonNode::Kind::kArray) cache = nullptr;
+  if (cache != nullptr) {
+    if (auto known = cache->Find(node->text)) {
+      out = *std::move(known);
+      return;
+    }
+  }
+  std::vector<T> items;
+  in.List(items, read);
+  out = std::move(items);
+  if (cache != nullptr && in.present()) cache->Keep(node->text, out);  // decoded without an error
+}
 
 inline constexpr Words<CheckState, 4> kCheckStateWords{{{"Pending", CheckState::kPending},
                                                         {"Ready", CheckState::kReady},

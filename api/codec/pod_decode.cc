@@ -97,7 +97,11 @@ void Read(const Reader& in, PodSpec& out) {
     item.Field("name").Get(gate);
   });
   const Reader claims = in.Field("resourceClaims");
-  claims.Each([&out](const Reader&) { out.resource_claims = true; });
+  claims.List(out.claims, [](const Reader& item, PodClaim& claim) {
+    item.Field("resourceClaimTemplateName").Get(claim.template_name);
+    item.Field("resourceClaimName").Get(claim.claim_name);
+  });
+  out.resource_claims = !out.claims.empty();
   in.Field("priorityClassName").Get(out.priority_class_name);
   in.Field("priority").Get(out.priority);
   in.Field("restartPolicy").Get(out.restart_policy);
@@ -106,12 +110,16 @@ void Read(const Reader& in, PodSpec& out) {
   in.Field("schedulerName").Get(out.scheduler_name);
 }
 
-void Read(const Reader& in, PodTemplate& out) {
-  if (!in.present()) return;
+void Read(const Reader& in, PodTemplateFields& out) {
   const Reader metadata = in.Field("metadata");
   metadata.Field("labels").Get(out.labels);
   metadata.Field("annotations").Get(out.annotations);
   Read(in.Field("spec"), out.spec);
+}
+
+void Read(const Reader& in, PodTemplate& out) {
+  if (!in.present()) return;
+  Read(in, static_cast<PodTemplateFields&>(out));
   out.json = std::make_shared<const std::string>(in.Text());
 }
 

@@ -88,7 +88,8 @@ std::optional<std::string_view> Reader::StringValue() const {
 }
 
 void Reader::Get(std::string& out) const {
-  if (const auto text = StringValue()) out = *text;
+  // An assignment would reserve 30 bytes for a text of 16.
+  if (const auto text = StringValue()) out = std::string(*text);
 }
 
 void Reader::Get(bool& out) const {

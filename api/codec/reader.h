@@ -49,7 +49,8 @@ class Reader {
   std::string_view RawText() const {
     return present() && node_ != nullptr ? node_->text : std::string_view();
   }
-  SharedParts* parts() const { return parts_; }  // null: nothing is shared
+  const JsonNode* node() const { return node_; }  // null: absent, or the JSON is a tree
+  SharedParts* parts() const { return parts_; }   // null: nothing is shared
 
   void Get(std::string& out) const;
   void Get(bool& out) const;

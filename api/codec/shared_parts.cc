@@ -1,34 +1,30 @@
 #include "api/codec/shared_parts.h"
 
-#include <functional>
-
 namespace berth::api {
 namespace {
 
-constexpr std::size_t kRemembered = 512;
-constexpr std::size_t kLongestText = 16 * 1024;  // bounds the cache to 8 MB
+bool IsUnread(const JsonNode& node) {
+  return node.kind == JsonNode::Kind::kArray &&
+         (node.key == "args" || node.key == "command" || node.key == "env");
+}
 
 }  // namespace
 
-SharedParts::SharedParts() : known_(kRemembered) {}
-
-SharedParts::Known& SharedParts::SlotOf(std::string_view text) {
-  return known_[std::hash<std::string_view>()(text) % kRemembered];
-}
-
-std::optional<SharedList<PodSet>> SharedParts::Find(std::string_view text) {
-  const std::lock_guard lock(mutex_);
-  const Known& known = SlotOf(text);
-  if (text.empty() || known.text != text) return std::nullopt;
-  return known.pod_sets;
-}
-
-void SharedParts::Keep(std::string_view text, const SharedList<PodSet>& pod_sets) {
-  if (text.size() > kLongestText) return;
-  const std::lock_guard lock(mutex_);
-  Known& known = SlotOf(text);
-  known.text = text;
-  known.pod_sets = pod_sets;
+std::string FrameOf(const JsonNode& pod_sets) {
+  std::string frame;
+  const char* from = pod_sets.text.data();
+  const char* const end = from + pod_sets.text.size();
+  for (const JsonNode* node = &pod_sets + 1; node < &pod_sets + pod_sets.span;) {
+    if (!IsUnread(*node)) {
+      ++node;
+      continue;
+    }
+    frame.append(from, node->text.data());
+    from = node->text.data() + node->text.size();
+    node += node->span;
+  }
+  frame.append(from, end);
+  return frame;
 }
 
 }  // namespace berth::api

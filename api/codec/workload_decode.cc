@@ -1,3 +1,8 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "api/codec/codec.h"
 #include "api/codec/parts.h"
 #include "api/codec/shared_parts.h"
@@ -32,23 +37,52 @@ void ReadPodSet(const Reader& in, PodSet& out) {
   if (topology.present()) ReadTopologyRequest(topology, out.topology_request.emplace());
 }
 
-void ReadPodSets(const Reader& in, SharedList<PodSet>& out) {
-  SharedParts* parts = in.parts();
-  const std::string_view text = in.RawText();
+TemplateText TextOf(const Reader& pod_template) {
+  if (!pod_template.present()) return {};
+  return TemplateText(std::make_shared<const std::string>(pod_template.Text()));
+}
+
+// The templates of pod sets whose frame is that of `known`.
+SharedList<TemplateText> TextsLike(const SharedList<TemplateText>& known, const Reader& in) {
+  std::vector<TemplateText> templates;
+  bool same = true;
+  in.Each([&](const Reader& item) {
+    const TemplateText& like = known[templates.size()];
+    const Reader pod_template = item.Field("template");
+    templates.push_back(pod_template.present() ? TemplateText(pod_template.RawText(), like)
+                                               : TemplateText());
+    same = same && templates.back().IsWhole();
+  });
+  if (same) return known;
+  return templates;
+}
+
+void ReadPodSets(const Reader& in, WorkloadSpec& out) {
+  SharedParts* parts = in.node() == nullptr ? nullptr : in.parts();
+  std::string frame;
   if (parts != nullptr) {
-    if (auto known = parts->Find(text)) {
-      out = *std::move(known);
+    frame = FrameOf(*in.node());
+    if (const auto known = parts->pod_sets.Find(frame)) {
+      out.pod_sets = known->fields;
+      out.templates = TextsLike(known->templates, in);
       return;
     }
   }
   std::vector<PodSet> pod_sets;
-  in.List(pod_sets, ReadPodSet);
-  out = std::move(pod_sets);
-  if (parts != nullptr && in.present()) parts->Keep(text, out);  // decoded without an error
+  std::vector<TemplateText> templates;
+  in.Each([&](const Reader& item) {
+    ReadPodSet(item, pod_sets.emplace_back());
+    const Reader pod_template = item.Field("template");
+    templates.push_back(TextOf(pod_template));
+  });
+  out.pod_sets = std::move(pod_sets);
+  out.templates = std::move(templates);
+  // Only what was decoded without an error.
+  if (parts != nullptr && in.present()) parts->pod_sets.Keep(frame, {out.pod_sets, out.templates});
 }
 
 void ReadSpec(const Reader& in, WorkloadSpec& out) {
-  ReadPodSets(in.Field("podSets"), out.pod_sets);
+  ReadPodSets(in.Field("podSets"), out);
   in.Field("queueName").Get(out.queue_name);
   const Reader reference = in.Field("priorityClassRef");
   if (reference.present()) {
@@ -90,6 +124,14 @@ void ReadCheckState(const Reader& in, AdmissionCheckState& out) {
   });
 }
 
+void ReadRequests(const Reader& in, SharedList<PodSetRequests>& out) {
+  const auto cache = in.parts() == nullptr ? nullptr : &in.parts()->requests;
+  ReadShared(in, cache, out, [](const Reader& item, PodSetRequests& requests) {
+    item.Field("name").Get(requests.pod_set);
+    item.Field("resources").Get(requests.amounts);
+  });
+}
+
 void ReadStatus(const Reader& in, WorkloadStatus& out) {
   ReadConditions(in.Field("conditions"), out.conditions);
   const Reader admission = in.Field("admission");
@@ -115,11 +157,7 @@ void ReadStatus(const Reader& in, WorkloadStatus& out) {
     item.Field("count").Get(p.count);
   });
   in.Field("admissionChecks").List(out.admission_checks, ReadCheckState);
-  in.Field("resourceRequests").Each([&](const Reader& item) {
-    std::string name;
-    item.Field("name").Get(name);
-    item.Field("resources").Get(out.resource_requests[name]);
-  });
+  ReadRequests(in.Field("resourceRequests"), out.resource_requests);
   in.Field("accumulatedPastExecutionTimeSeconds").Get(out.accumulated_past_execution_time_seconds);
   const Reader stats = in.Field("schedulingStats");
   stats.Field("evictions").List(out.evictions, [](const Reader& item, EvictionCount& count) {

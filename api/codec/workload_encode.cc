@@ -1,5 +1,6 @@
 #include "api/codec/codec.h"
 #include "api/codec/parts.h"
+#include "api/job_pod_set.h"
 #include "base/rfc3339.h"
 
 namespace berth::api {
@@ -28,9 +29,9 @@ Json EncodeTopologyRequest(const TopologyRequest& request) {
   return json;
 }
 
-Json EncodePodSet(const PodSet& pod_set) {
+Json EncodePodSet(const PodSet& pod_set, const PodTemplate& pod_template) {
   Json json = {
-      {"name", pod_set.name}, {"count", pod_set.count}, {"template", Encode(pod_set.pod_template)}};
+      {"name", pod_set.name}, {"count", pod_set.count}, {"template", Encode(pod_template)}};
   SetIfPresent(json, "minCount", pod_set.min_count);
   if (pod_set.topology_request) {
     json["topologyRequest"] = EncodeTopologyRequest(*pod_set.topology_request);
@@ -40,7 +41,9 @@ Json EncodePodSet(const PodSet& pod_set) {
 
 Json EncodeSpec(const WorkloadSpec& spec) {
   Json json = {{"active", spec.active}, {"podSets", Json::array()}};
-  for (const PodSet& pod_set : spec.pod_sets) json["podSets"].push_back(EncodePodSet(pod_set));
+  for (std::size_t i = 0; i < spec.pod_sets.size(); ++i) {
+    json["podSets"].push_back(EncodePodSet(spec.pod_sets[i], TemplateOf(spec, i)));
+  }
   SetUnlessEmpty(json, "queueName", spec.queue_name);
   if (spec.priority_class_ref) {
     json["priorityClassRef"] = {{"group", spec.priority_class_ref->group},

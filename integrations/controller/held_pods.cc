@@ -206,7 +206,7 @@ void HeldPods::OnChange(std::function<void(const api::ObjectKey& job)> changed) 
 // A group sizes the pod set of its name, or is one more.
 void HeldPods::ReadGroups(const Json& object, HeldJob& job, LabelsOfSets& labels) const {
   if (groups_ == nullptr) return;
-  std::vector<api::PodSet>& pod_sets = job.view.pod_sets;
+  std::vector<api::JobPodSet>& pod_sets = job.view.pod_sets;
   for (const auto& group : groups_->ByIndex(kJobIndex, job.view.meta.key().ToString())) {
     if (group->meta.deletion_timestamp) continue;
     const Json tree = api::ParseJsonOrNull(group->text);

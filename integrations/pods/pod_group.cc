@@ -74,11 +74,11 @@ void Divide(Pods&& from, std::size_t keep, Pods& kept, Pods& tail) {
   tail.insert(tail.end(), middle, from.end());
 }
 
-api::PodSet PodSetOf(const QueuedPod& pod, std::string name, std::int32_t count) {
-  api::PodSet pods;
+api::JobPodSet PodSetOf(const QueuedPod& pod, std::string name, std::int32_t count) {
+  api::JobPodSet pods;
   pods.name = std::move(name);
   pods.count = count;
-  pods.pod_template = pod.pod_template;
+  pods.Take(pod.pod_template);
   pods.topology_request = TopologyRequestOf(pod.meta.annotations);
   if (!pods.topology_request) pods.topology_request.emplace();
   pods.topology_request->pod_index_label = api::kPodGroupPodIndexLabel;

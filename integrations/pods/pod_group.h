@@ -33,12 +33,12 @@ inline constexpr std::size_t kMaxGroupRoles = 18;
 Result<std::int32_t> TotalCountOf(const QueuedPod& pod);
 
 struct GroupComposition {
-  std::vector<api::PodSet> pod_sets;   // by name
-  std::vector<QueuedPodPtr> members;   // the pods of the pod sets
-  std::vector<QueuedPodPtr> surplus;   // more pods than the group has
-  std::vector<QueuedPodPtr> inactive;  // failed, or deleted before they ran
-  api::StringMap labels;               // the pods' labels with `label_keys`
-  std::string problem;                 // why no Workload can be made; empty: one can
+  std::vector<api::JobPodSet> pod_sets;  // by name
+  std::vector<QueuedPodPtr> members;     // the pods of the pod sets
+  std::vector<QueuedPodPtr> surplus;     // more pods than the group has
+  std::vector<QueuedPodPtr> inactive;    // failed, or deleted before they ran
+  api::StringMap labels;                 // the pods' labels with `label_keys`
+  std::string problem;                   // why no Workload can be made; empty: one can
 };
 GroupComposition ComposeGroup(const PodsOfJob& job, const std::vector<std::string>& label_keys,
                               const std::vector<std::string>& annotation_keys = {});

@@ -32,10 +32,10 @@ KindPtr Kind() {
   return kind;
 }
 
-std::vector<api::PodSet> Sets(const Counts& counts) {
-  std::vector<api::PodSet> sets;
+std::vector<api::JobPodSet> Sets(const Counts& counts) {
+  std::vector<api::JobPodSet> sets;
   for (const auto& [name, count] : counts) {
-    api::PodSet& pods = sets.emplace_back();
+    api::JobPodSet& pods = sets.emplace_back();
     pods.name = name;
     pods.count = count;
     pods.pod_template.spec.containers.emplace_back().requests = {{"cpu", 1000}};
@@ -96,7 +96,7 @@ class HeldJobTest : public ::testing::Test {
                                        .controller = true}};
     if (growth != 0) workload.meta.annotations[api::kGrowthAnnotation] = std::to_string(growth);
     workload.spec.queue_name = "lq";
-    workload.spec.pod_sets = Sets(counts);
+    api::SetPodSets(Sets(counts), workload.spec);
     workloads_.push_back(workload);
     return workloads_.back();
   }
@@ -263,9 +263,9 @@ TEST_F(HeldJobTest, GrowthMayBeAdmittedInPart) {
   ASSERT_NE(create, nullptr);
   EXPECT_EQ(create->workload.spec.pod_sets.front().min_count, 1);
   api::Workload& more = Has("more", {{"worker", 3}}, 1);
-  std::vector<api::PodSet> sets = Sets({{"worker", 3}});
+  std::vector<api::JobPodSet> sets = Sets({{"worker", 3}});
   sets.front().min_count = 1;
-  more.spec.pod_sets = sets;
+  api::SetPodSets(sets, more.spec);
   Admit(more);
   more.status.admission->pod_set_assignments[0].count = 2;
   EXPECT_THAT(Words(), ElementsAre("start more worker:2", "create growth 2 worker:1"));

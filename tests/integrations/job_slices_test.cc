@@ -108,9 +108,9 @@ TEST(JobSlicesTest, ComparesTheJobsCountsWithItsSlice) {
   for (const ChangeRow& row : rows) {
     SCOPED_TRACE(row.name);
     const auto pod_sets = [](const std::vector<std::int32_t>& counts) {
-      std::vector<api::PodSet> made;
+      std::vector<api::JobPodSet> made;
       for (const std::int32_t count : counts) {
-        api::PodSet& pods = made.emplace_back();
+        api::JobPodSet& pods = made.emplace_back();
         pods.name = "p" + std::to_string(made.size());
         pods.count = count;
       }
@@ -119,7 +119,7 @@ TEST(JobSlicesTest, ComparesTheJobsCountsWithItsSlice) {
     JobView job;
     job.pod_sets = pod_sets(row.job);
     api::Workload slice;
-    slice.spec.pod_sets = pod_sets(row.slice);
+    api::SetPodSets(pod_sets(row.slice), slice.spec);
     if (row.reserved) testing::SetTrue(slice, api::kQuotaReserved);
     EXPECT_EQ(ChangeOf(job, slice), row.change);
     if (row.change == SliceChange::kOther) continue;

@@ -84,11 +84,11 @@ Json ViewAsJson(const JobView& view) {
   Json pod_sets = Json::array();
   Json requests = Json::object();
   Json templates = Json::object();
-  for (const api::PodSet& pods : view.pod_sets) {
+  for (const api::JobPodSet& pods : view.pod_sets) {
     for (const auto& [resource, amount] : api::PodRequests(pods.pod_template.spec)) {
       requests[pods.name][resource] = amount;
     }
-    templates[pods.name] = api::Encode(pods.pod_template);
+    templates[pods.name] = api::Encode(api::PodTemplate{pods.pod_template, pods.json});
     Json each = {{"name", pods.name}, {"count", pods.count}};
     if (const auto& request = pods.topology_request) {
       if (request->pod_index_label) each["podIndexLabel"] = *request->pod_index_label;

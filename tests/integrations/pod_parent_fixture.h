@@ -22,8 +22,8 @@ inline constexpr char kLws[] = "leaderworkerset.x-k8s.io/leaderworkerset";
 
 inline WallTime At(int seconds) { return WallTime{std::chrono::seconds(1'700'000'000 + seconds)}; }
 
-inline api::PodSet PodSetOf(const std::string& name, int count) {
-  api::PodSet pods;
+inline api::JobPodSet PodSetOf(const std::string& name, int count) {
+  api::JobPodSet pods;
   pods.name = name;
   pods.count = count;
   api::Container container;

@@ -49,7 +49,7 @@ TEST(PodSetChangeTest, CombinesFlavorChecksAndQueueLabels) {
 // The templates of the Workload may be older than the pods.
 TEST(PodSetChangeTest, ExistingPodsGetOnlyTheAdditions) {
   api::Workload workload = AdmittedWorkload();
-  api::PodTemplate& pods = workload.spec.pod_sets[0].pod_template;
+  api::PodTemplateFields& pods = workload.spec.pod_sets[0].pod_template;
   pods.labels = {{"team", "a"}};
   pods.annotations = {{"note", "old"}};
   pods.spec.node_selector = {{"zone", "z"}};

@@ -46,11 +46,11 @@ TEST(WorkloadNameTest, NameDependsOnUidAndVariant) {
 // The CRD of Kueue's Workloads allows each name once.
 TEST(WorkloadBuildTest, RepeatedEnvironmentVariableKeepsItsLastValue) {
   JobView job = ViewOf(GpuJob(1, 1));
-  job.pod_sets[0].pod_template.json = std::make_shared<const std::string>(R"({"spec":{
+  job.pod_sets[0].json = std::make_shared<const std::string>(R"({"spec":{
     "containers":[{"env":[{"name":"A","value":"1"},{"name":"B"},{"name":"A","value":"2"}],"name":"c"}],
     "initContainers":[{"env":[{"name":"B"},{"name":"B","value":"3"}],"name":"i"}]}})");
   const api::Workload workload = BuildWorkload(job, {std::nullopt, 0}, {});
-  EXPECT_EQ(*workload.spec.pod_sets[0].pod_template.json,
+  EXPECT_EQ(*api::TemplateOf(workload.spec, 0).json,
             R"({"spec":{"containers":[{"env":[{"name":"A","value":"2"},{"name":"B"}],"name":"c"}],)"
             R"("initContainers":[{"env":[{"name":"B","value":"3"}],"name":"i"}]}})");
 }

@@ -236,7 +236,8 @@ ClusterView EqualJobs() {
         FalseCondition(api::kQuotaReserved, api::kWaitingForQuota,
                        is_tried ? "insufficient unused quota for cpu" : admission::kBypassedMessage,
                        SecondsAgo(400))};
-    job.status.resource_requests["main"]["cpu"] = name == std::string("other") ? 9000 : 1000;
+    job.status.resource_requests = {
+        {"main", {{"cpu", name == std::string("other") ? 9000 : 1000}}}};
     view.workloads.push_back(job);
   }
   return view;

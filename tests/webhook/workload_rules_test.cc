@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
+#include "api/job_pod_set.h"
 #include "api/labels.h"
 #include "api/reasons.h"
 
@@ -311,8 +312,10 @@ TEST(WorkloadRules, MembersThatAreNullAreNoChangeOfATemplate) {
   const auto with = [](const char* metadata, std::int32_t count) {
     api::Workload workload = Reserved();
     workload.spec.pod_sets[0].count = count;
-    workload.spec.pod_sets[0].pod_template = *api::Decode<api::PodTemplate>(nlohmann::json::parse(
-        std::string("{\"metadata\":{") + metadata + "},\"spec\":{\"containers\":[]}}"));
+    std::vector<api::JobPodSet> pod_sets = api::JobPodSetsOf(workload.spec);
+    pod_sets[0].Take(*api::Decode<api::PodTemplate>(nlohmann::json::parse(
+        std::string("{\"metadata\":{") + metadata + "},\"spec\":{\"containers\":[]}}")));
+    api::SetPodSets(std::move(pod_sets), workload.spec);
     return workload;
   };
   const ReviewGates gates{.elastic_jobs = true};

@@ -1,6 +1,7 @@
 #include "view/screens/place_in_queue.h"
 
 #include <utility>
+#include <vector>
 
 #include "admission/bypassed_message.h"
 #include "api/reasons.h"
@@ -34,9 +35,7 @@ std::map<const api::Workload*, QueuePlace> PlacesInQueues(const ClusterView& vie
   std::map<std::string, int> before;   // by ClusterQueue
   std::map<std::string, int> waiting;  // by LocalQueue
   // The last workload that was tried, by ClusterQueue and amounts.
-  std::map<std::pair<std::string, std::map<std::string, api::ResourceAmounts>>,
-           const api::Workload*>
-      tried;
+  std::map<std::pair<std::string, std::vector<api::PodSetRequests>>, const api::Workload*> tried;
   const auto queue_of = [](const api::Workload& workload) {
     return workload.meta.namespace_name + "/" + workload.spec.queue_name;
   };

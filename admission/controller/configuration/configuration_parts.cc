@@ -181,7 +181,6 @@ void ReadDeviceClasses(const api::Reader& in, Configuration& out) {
   constexpr std::size_t kMaxMappings = 16;
   constexpr std::size_t kMaxClasses = 8;
   SchedulerConfig& scheduler = out.admission.driver.scheduler;
-  scheduler.claims_of = api::ClaimsOf;
   std::set<std::string> resources;
   in.Each([&](const api::Reader& item) {
     CheckFields(item, "resources.deviceClassMappings", {"name", "deviceClassNames", "sources"}, {},

@@ -1,5 +1,7 @@
 #include "admission/controller/notes/decision_note.h"
 
+#include <utility>
+
 #include "admission/controller/notes/explanation.h"
 #include "admission/decision_facts.h"
 #include "admission/messages.h"
@@ -77,8 +79,12 @@ std::string DecisionNote::message() const {
                         scheduler_.state().queue(cluster_queue_).name);
 }
 
-std::map<std::string, api::ResourceAmounts> DecisionNote::resource_requests() const {
-  return RequestsOf(ToDecision(), scheduler_.state().vocabulary());
+std::vector<api::PodSetRequests> DecisionNote::resource_requests() const {
+  std::vector<api::PodSetRequests> requests;
+  for (auto& [pods, amounts] : RequestsOf(ToDecision(), scheduler_.state().vocabulary())) {
+    requests.push_back({pods, std::move(amounts)});
+  }
+  return requests;
 }
 
 std::string DecisionNote::explanation() const {

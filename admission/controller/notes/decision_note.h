@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "admission/controller/notes/pending_note.h"
 #include "admission/decision.h"
@@ -28,7 +28,7 @@ class DecisionNote final : public PendingNote {
 
   std::string_view reason() const override { return reason_; }
   std::string message() const override;
-  std::map<std::string, api::ResourceAmounts> resource_requests() const override;
+  std::vector<api::PodSetRequests> resource_requests() const override;
   // Limits are the present ones; workloads that are gone are left out.
   std::string explanation() const override;
 

@@ -4,18 +4,18 @@
 // Threads: one. Errors: none.
 #pragma once
 
-#include <map>
 #include <string>
+#include <vector>
 
 #include "admission/workloads/reason_history.h"
-#include "api/quantity.h"
+#include "api/workload.h"
 
 namespace berth::admission {
 
 class PendingNote : public StatedReason {
  public:
   using StatedReason::StatedReason;
-  virtual std::map<std::string, api::ResourceAmounts> resource_requests() const = 0;
+  virtual std::vector<api::PodSetRequests> resource_requests() const = 0;
   // JSON for api::kExplanationAnnotation; empty: no annotation.
   virtual std::string explanation() const = 0;
 };

@@ -34,7 +34,7 @@ TEST_F(AdmissionControllersTest, AdmitsAWorkloadThatFitsAndExplainsOneThatWaits)
             "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor "
             "default, 2 more needed");
   EXPECT_EQ(Get("b").status.resource_requests,
-            (std::map<std::string, api::ResourceAmounts>{{"main", {{"cpu", 3000}}}}));
+            (std::vector<api::PodSetRequests>{{"main", {{"cpu", 3000}}}}));
   EXPECT_THAT(EventReasons("a"), ElementsAre("Admitted"));
   EXPECT_THAT(EventReasons("b"), ElementsAre("WaitingForQuota"));
   EXPECT_TRUE(admission_->idle());

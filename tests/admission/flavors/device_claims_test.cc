@@ -14,20 +14,14 @@ using ::testing::HasSubstr;
 
 const DeviceClassMapping kClasses = {{"gpu.example.com", "gpus"}, {"big.example.com", "gpus"}};
 
-std::vector<api::PodClaim> ClaimsInLabels(const api::PodTemplate& pod_template) {
-  std::vector<api::PodClaim> claims;
-  for (const auto& [key, value] : pod_template.labels) {
-    if (key == "existing") claims.push_back({"", value});
-    if (key.starts_with("claim")) claims.push_back({value, ""});
-  }
-  return claims;
-}
-
-// A workload of two pods, whose claims stand in the labels of its template.
+// A workload of two pods. The key "existing" names a claim, other keys a template of claims.
 api::Workload Claiming(const api::StringMap& claims) {
   api::Workload workload = support::MakeJob("w", "a", 2, {{"cpu", 100}});
-  workload.spec.pod_sets[0].pod_template.labels = claims;
-  workload.spec.pod_sets[0].pod_template.spec.resource_claims = true;
+  api::PodSpec& spec = workload.spec.pod_sets[0].pod_template.spec;
+  spec.resource_claims = true;
+  for (const auto& [key, value] : claims) {
+    spec.claims.push_back(key == "existing" ? api::PodClaim{"", value} : api::PodClaim{value, ""});
+  }
   return workload;
 }
 
@@ -88,7 +82,7 @@ TEST(DeviceClaimsTest, CountsTheDevicesOfAClaimOrReportsTheProblem) {
   for (const ClaimRow& row : rows) {
     SCOPED_TRACE(row.name);
     DeviceClaims claims;
-    claims.Use(kClasses, ClaimsInLabels);
+    claims.Use(kClasses);
     claims.Set(Template("t", row.requests));
     const auto workload = std::make_shared<const api::Workload>(Claiming({{"claim", "t"}}));
     EXPECT_THAT(claims.Problem(*workload), HasSubstr(row.problem));
@@ -268,7 +262,7 @@ TEST(DeviceClaimsTest, SelectorsDecideDeviceCountAndCounters) {
   for (const SelectionRow& row : kSelectionRows) {
     SCOPED_TRACE(row.name);
     DeviceClaims claims;
-    claims.Use(classes, ClaimsInLabels, kPartMemory);
+    claims.Use(classes, kPartMemory);
     AddDevices(claims);
     claims.Set(Template("t", row.requests));
     const auto workload = std::make_shared<const api::Workload>(Claiming({{"claim", "t"}}));
@@ -284,7 +278,7 @@ TEST(DeviceClaimsTest, SelectorsDecideDeviceCountAndCounters) {
 
 TEST(DeviceClaimsTest, ProblemFollowsDeviceClassesAndSlices) {
   DeviceClaims claims;
-  claims.Use(kClasses, ClaimsInLabels);
+  claims.Use(kClasses);
   claims.Set(Template("t", {With(Of("gpu.example.com", 3), kLarge)}));
   const api::Workload workload = Claiming({{"claim", "t"}});
   EXPECT_THAT(claims.Problem(workload), HasSubstr("failed to get DeviceClass"));
@@ -299,7 +293,7 @@ TEST(DeviceClaimsTest, ProblemFollowsDeviceClassesAndSlices) {
 // Many devices, and an expression that takes many steps for each: the answer is a problem, in time.
 TEST(DeviceClaimsTest, CostlySelectorIsAProblem) {
   DeviceClaims claims;
-  claims.Use(kClasses, ClaimsInLabels);
+  claims.Use(kClasses);
   AddDevices(claims);
   api::ResourceSlice many;
   many.driver = "gpu.example.com";
@@ -364,7 +358,7 @@ TEST(DeviceClaimsTest, CountsExtendedResourcesOfDeviceClasses) {
   for (const ExtendedRow& row : rows) {
     SCOPED_TRACE(row.name);
     DeviceClaims claims;
-    claims.Use(classes, ClaimsInLabels, kPartMemory);
+    claims.Use(classes, kPartMemory);
     api::DeviceClass serving;
     serving.meta.name = row.device_class;
     serving.extended_resource = "example.com/gpu";
@@ -408,7 +402,6 @@ TEST(DeviceClaimsTest, NewestClassServesAnExtendedResource) {
 TEST(DeviceClaimsTest, DevicesAreNeitherExcludedNorTransformed) {
   SchedulerConfig config;
   config.device_classes = {{"gpu.example.com", "example.com/gpus"}};
-  config.claims_of = ClaimsInLabels;
   config.excluded_resource_prefixes = {"example.com/"};
   config.transformations = {{.input = "example.com/gpus",
                              .strategy = queue::ResourceTransformation::Strategy::kReplace,
@@ -426,7 +419,7 @@ TEST(DeviceClaimsTest, MissingTemplatesAndExistingClaimsAreProblems) {
   DeviceClaims claims;
   const api::Workload workload = Claiming({{"claim", "t"}});
   EXPECT_THAT(claims.Problem(workload), HasSubstr("deviceClassMappings"));
-  claims.Use(kClasses, ClaimsInLabels);
+  claims.Use(kClasses);
   EXPECT_THAT(claims.Problem(workload),
               HasSubstr("failed to get claim spec for ResourceClaimTemplate t in podset main"));
   claims.Set(Template("t", {Of("gpu.example.com")}));
@@ -441,7 +434,6 @@ TEST(DeviceClaimsTest, MissingTemplatesAndExistingClaimsAreProblems) {
 TEST(DeviceClaimsTest, QuotaCountsClaimedDevicesOnceTheTemplateExists) {
   SchedulerConfig config;
   config.device_classes = kClasses;
-  config.claims_of = ClaimsInLabels;
   support::TableWorld world(
       {"f"}, {support::MakeQueue("a", "", {{"f", {{"cpu", 10'000}, {"gpus", 5}}}})}, config);
   api::Workload first = Claiming({{"claim", "t"}});

@@ -221,12 +221,15 @@ TEST(PodCodec, ReportsWhetherAPodHasResourceClaims) {
 }
 
 TEST(DeviceCodec, EveryClaimOfAPodIsRead) {
-  PodTemplate pods;
   nlohmann::json claims = nlohmann::json::array();
   for (int i = 0; i < 1000; ++i) claims.push_back({{"resourceClaimTemplateName", "t"}});
-  pods.json = std::make_shared<const std::string>(
-      nlohmann::json{{"spec", {{"resourceClaims", claims}}}}.dump());
-  EXPECT_EQ(ClaimsOf(pods).size(), 1000U);
+  claims.push_back({{"resourceClaimName", "c"}});
+  const auto pods = Decode<PodTemplate>(nlohmann::json{{"spec", {{"resourceClaims", claims}}}});
+  ASSERT_TRUE(pods);
+  EXPECT_TRUE(pods->spec.resource_claims);
+  ASSERT_EQ(pods->spec.claims.size(), 1001U);
+  EXPECT_EQ(pods->spec.claims.front(), (PodClaim{"t", ""}));
+  EXPECT_EQ(pods->spec.claims.back(), (PodClaim{"", "c"}));
 }
 
 // A request for a part of a device's capacity is read as one for the devices, as Kueue counts it

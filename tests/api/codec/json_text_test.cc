@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "api/codec/codec.h"
-#include "api/codec/shared_parts.h"
 #include "base/random.h"
 
 namespace berth::api {
@@ -273,38 +272,6 @@ TEST(JsonText, DecodesWorkloadsAsTheTreeReaderDoes) {
     EXPECT_EQ(Encode(*from_text), Encode(*from_tree)) << row;
     EXPECT_EQ(Encode(from_text->status), Encode(from_tree->status)) << row;
   }
-}
-
-TEST(SharedParts, EqualPodSetsAreDecodedOnce) {
-  SharedParts parts;
-  const auto decode = [&](const std::string& pod_sets) {
-    JsonText text;
-    const std::string whole = R"({"metadata":{"name":"w"},"spec":{"podSets":)" + pod_sets + "}}";
-    const auto root = text.Parse(whole);
-    EXPECT_TRUE(root) << whole;
-    return Decode<Workload>({**root, parts});
-  };
-  const std::string two =
-      R"([{"name":"a","count":2,"template":{"spec":{"containers":[{"name":"c"}]}}}])";
-  const auto first = decode(two);
-  auto second = decode(two);
-  ASSERT_TRUE(first && second);
-  const SharedList<PodSet>& mine = first->spec.pod_sets;
-  EXPECT_EQ(mine.begin(), std::as_const(second->spec.pod_sets).begin());
-  second->spec.pod_sets[0].count = 3;  // copies the shared elements
-  EXPECT_EQ(mine[0].count, 2);
-  EXPECT_EQ(std::as_const(decode(two)->spec.pod_sets)[0].count, 2);
-  const auto other = decode(R"([{"name":"b"}])");
-  ASSERT_TRUE(other);
-  EXPECT_EQ(std::as_const(other->spec.pod_sets)[0].name, "b");
-  // Errors are not cached.
-  for (int i = 0; i < 2; ++i) {
-    const auto wrong = decode(R"([{"name":"a"},{"count":"two"}])");
-    ASSERT_FALSE(wrong);
-    EXPECT_THAT(wrong.error().message, HasSubstr("spec.podSets[1].count"));
-  }
-  EXPECT_TRUE(decode("null"));
-  EXPECT_TRUE(std::as_const(decode("[]")->spec.pod_sets).empty());
 }
 
 }  // namespace

@@ -6,6 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/labels.h"
+#include "api/pod_groups.h"
+
 namespace berth::bench {
 
 using kube::Json;
@@ -93,6 +96,28 @@ Json WorkloadOf(const WorkloadClass& kind, const std::string& queue, int number)
              {{"queueName", queue}, {"priority", kind.priority}, {"podSets", Json::array({pods})}});
   workload["metadata"]["labels"] = {{kClassLabel, kind.size}};
   return workload;
+}
+
+// The pod `number` of the group `group`, as the webhook leaves it.
+Json GatedPodOf(const WorkloadClass& kind, const std::string& queue, int group, int number) {
+  const std::string name = queue + "-" + kind.name + "-" + std::to_string(group);
+  const Json container = {
+      {"name", "c"}, {"image", "none"}, {"resources", {{"requests", {{"cpu", kind.cpu}}}}}};
+  return {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata",
+       {{"name", name + "-" + std::to_string(number)},
+        {"labels",
+         {{api::kQueueLabel, queue},
+          {api::kManagedLabel, "true"},
+          {api::kPodGroupNameLabel, name}}},
+        {"annotations", {{api::kPodGroupTotalCountAnnotation, std::to_string(kind.group_pods)}}},
+        {"finalizers", {api::kManagedFinalizer}}}},
+      {"spec",
+       {{"restartPolicy", "Never"},
+        {"schedulingGates", Json::array({{{"name", api::kAdmissionGate}}})},
+        {"containers", Json::array({container})}}}};
 }
 
 // The Workloads of a size run for one time.
@@ -195,8 +220,10 @@ void KueueLoad::StartGenerators() {
            Object("LocalQueue", place.space, {{"clusterQueue", place.queue}}));
     for (const WorkloadClass& kind : test_.classes) {
       const int count = (kind.count * share_ + 99) / 100;
+      const int objects = count * std::max(kind.group_pods, 1);
       expected_ += static_cast<std::size_t>(count);
-      Generate(kind, place.space, 0, count, clock_.SteadyNow());
+      to_create_ += static_cast<std::size_t>(objects);
+      Generate(kind, place.space, 0, objects, clock_.SteadyNow());
     }
   }
 }
@@ -205,7 +232,10 @@ void KueueLoad::Generate(const WorkloadClass& kind, const std::string& queue, in
                          SteadyTime due) {
   if (number >= count) return;
   client_.executor().PostAfter(due - clock_.SteadyNow(), [=, this, &kind] {
-    Send({api::KindOf<api::Workload>(), queue, WorkloadOf(kind, queue, number),
+    const bool grouped = kind.group_pods > 0;
+    Send({grouped ? api::KindOf<api::Pod>() : api::KindOf<api::Workload>(), queue,
+          grouped ? GatedPodOf(kind, queue, number / kind.group_pods, number % kind.group_pods)
+                  : WorkloadOf(kind, queue, number),
           [=, this, &kind](const Result<kube::JsonPtr>& made) {
             const SteadyTime now = clock_.SteadyNow();
             if (made || made.error().code == ErrorCode::kAlreadyExists) {
@@ -218,7 +248,7 @@ void KueueLoad::Generate(const WorkloadClass& kind, const std::string& queue, in
   });
 }
 
-bool KueueLoad::AreCreated() const { return open_creates_ == 0 && created_ == expected_; }
+bool KueueLoad::AreCreated() const { return open_creates_ == 0 && created_ == to_create_; }
 
 bool KueueLoad::IsDone() const {
   if (player_.finished() < expected_) return false;

@@ -68,11 +68,12 @@ class KueueLoad {
   const LoadTest& test_;
   const int share_;
   std::function<void(const std::string& error)> refused_;
-  std::size_t expected_ = 0;
+  std::size_t expected_ = 0;   // Workloads
+  std::size_t to_create_ = 0;  // Workloads, or pods of groups
   std::deque<Creation> waiting_;
   std::size_t sent_ = 0;          // creations without an answer
   std::size_t open_creates_ = 0;  // creations of queues and nodes
-  std::size_t created_ = 0;       // Workloads
+  std::size_t created_ = 0;       // of to_create_
   std::vector<Place> places_;
   JobPlayer player_;
   const kube::Informer<api::ClusterQueue>& queues_;

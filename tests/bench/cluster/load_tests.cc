@@ -86,12 +86,29 @@ LoadTest MakeCold() {
   return test;
 }
 
+// 100,000 gated pods in 10,000 groups, and 5,000 nodes.
+LoadTest MakeGroups() {
+  LoadTest test{
+      .cohorts = 5, .queues_of_cohort = 4, .racks = 50, .nodes_of_rack = 100, .classes = {}};
+  for (const char* name : {"a", "b"}) {
+    test.classes.push_back({.name = name,
+                            .size = "small",
+                            .count = 250,
+                            .run_time = milliseconds(200),
+                            .priority = kSmall,
+                            .cpu = "1",
+                            .group_pods = 10});
+  }
+  return test;
+}
+
 using NamedTest = std::pair<std::string_view, LoadTest>;
 
 const std::vector<NamedTest>& AllTests() {
   static const std::vector<NamedTest> tests = {
       {"baseline", MakeBaseline()}, {"topology", MakeTopology()},     {"queues", MakeQueues()},
-      {"hot", MakeHot()},           {"namespaces", MakeNamespaces()}, {"cold", MakeCold()}};
+      {"hot", MakeHot()},           {"namespaces", MakeNamespaces()}, {"cold", MakeCold()},
+      {"groups", MakeGroups()}};
   return tests;
 }
 

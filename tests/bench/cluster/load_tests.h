@@ -1,7 +1,7 @@
 // tests/bench/cluster/load_tests.h — loads of a manager: how many queues there are, and which
 // Workloads come at which pace. Three are those of Kueue's scheduler performance tests; Berth's own
-// have one queue ("hot"), ten namespaces a ClusterQueue ("namespaces"), or Workloads that wait
-// before the manager starts ("cold").
+// have one queue ("hot"), ten namespaces a ClusterQueue ("namespaces"), Workloads that wait before
+// the manager starts ("cold"), or groups of pods that do so beside thousands of nodes ("groups").
 //
 // Source: Kueue test/performance/scheduler/configs: baseline, tas, large-scale.
 #pragma once
@@ -28,6 +28,7 @@ struct WorkloadClass {
   int pods = 1;
   Placing placing = Placing::kNone;
   int slice_pods = 0;  // kBalanced: the pods of one slice
+  int group_pods = 0;  // so many gated pods of a group are created in place of the Workload
 };
 
 // Each cohort has so many ClusterQueues; a queue may borrow 100 CPUs. Queues reclaim from any

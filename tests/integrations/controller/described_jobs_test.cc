@@ -251,11 +251,11 @@ TEST_F(DescribedJobsTest, JobIsReadAgainWhenItOrItsRuntimeChanges) {
     const auto state = jobs.Get({"default", "t"});
     const JobView view = state == nullptr ? JobView{} : state->View();
     EXPECT_EQ(view.problem, "");
-    return view.pod_sets.empty() ? api::PodSet{} : view.pod_sets[0];
+    return view.pod_sets.empty() ? api::JobPodSet{} : view.pod_sets[0];
   };
-  const api::PodSet first = pods_of();
+  const api::JobPodSet first = pods_of();
   EXPECT_EQ(first.count, 2);
-  EXPECT_EQ(pods_of().pod_template.json, first.pod_template.json) << "the same text, not its copy";
+  EXPECT_EQ(pods_of().json, first.json) << "the same text, not its copy";
   put_runtime(3);
   EXPECT_EQ(pods_of().count, 3);
   job["spec"]["trainer"]["numNodes"] = 5;

@@ -58,8 +58,8 @@ TEST(WorkloadPatchTest, SpecPatchRemovesMissingFields) {
 
 TEST(WorkloadPatchTest, SpecPatchHasNoNullsOfTemplates) {
   api::Workload workload = testing::WorkloadFor(testing::GpuJob());
-  workload.spec.pod_sets[0].pod_template.json = std::make_shared<const std::string>(
-      R"({"metadata":{"creationTimestamp":null},"spec":{"containers":[]}})");
+  workload.spec.templates = {api::TemplateText(std::make_shared<const std::string>(
+      R"({"metadata":{"creationTimestamp":null},"spec":{"containers":[]}})"))};
   const Json patch = WorkloadSpecPatch(workload, workload.spec);
   EXPECT_EQ(patch["spec"]["podSets"][0]["template"].dump().find("null"), std::string::npos);
 }

@@ -52,8 +52,7 @@ TEST_F(DecisionNoteTest, KeepsTheDecisionsReasonMessageAndCause) {
   EXPECT_EQ(note->reason(), "WaitingForQuota");
   EXPECT_EQ(note->message(), message);
   EXPECT_EQ(note->cause(), cause);
-  EXPECT_EQ(note->resource_requests(),
-            (std::map<std::string, api::ResourceAmounts>{{"main", {{"gpu", 2}}}}));
+  EXPECT_EQ(note->resource_requests(), (std::vector<api::PodSetRequests>{{"main", {{"gpu", 2}}}}));
   EXPECT_THAT(note->explanation(), HasSubstr(R"("asked":2)"));
 }
 

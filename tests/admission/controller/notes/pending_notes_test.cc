@@ -21,7 +21,7 @@ class FixedNote : public PendingNote {
         explanation_(std::move(explanation)) {}
   std::string_view reason() const override { return reason_; }
   std::string message() const override { return message_; }
-  std::map<std::string, api::ResourceAmounts> resource_requests() const override { return {}; }
+  std::vector<api::PodSetRequests> resource_requests() const override { return {}; }
   std::string explanation() const override { return explanation_; }
 
  private:

@@ -58,6 +58,9 @@ std::string Ask(const std::string& ip, int port) {
   const sockaddr_in address = Address(ip, port);
   std::string answer;
   if (connect(file, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    // Linux may drop a connection in silence that is made while its listener closes: the client
+    // learns so when it sends something.
+    shutdown(file, SHUT_WR);
     char bytes[64];
     ssize_t got = 0;
     while ((got = recv(file, bytes, sizeof bytes, 0)) > 0) {
