@@ -15,7 +15,7 @@
 namespace berth::api {
 
 struct JobPodSet : PodSet {
-  std::shared_ptr<const std::string> json;  // as PodTemplate::json
+  std::shared_ptr<const std::string> json;  // the text: see PodTemplate::json
 
   JobPodSet() = default;
   JobPodSet(PodSet pods, std::shared_ptr<const std::string> text);

@@ -73,7 +73,7 @@ class KueueLoad {
   std::deque<Creation> waiting_;
   std::size_t sent_ = 0;          // creations without an answer
   std::size_t open_creates_ = 0;  // creations of queues and nodes
-  std::size_t created_ = 0;       // of to_create_
+  std::size_t created_ = 0;       // the part of to_create_ that exists
   std::vector<Place> places_;
   JobPlayer player_;
   const kube::Informer<api::ClusterQueue>& queues_;
