@@ -80,11 +80,12 @@ std::string Reader::Text() const {
 
 std::optional<std::string_view> Reader::StringValue() const {
   if (!present()) return std::nullopt;
-  if (!IsString()) {
+  const std::string* text = tree_ == nullptr ? nullptr : tree_->get_ptr<const std::string*>();
+  if (node_ != nullptr ? node_->kind != Kind::kString : text == nullptr) {
     FailType("a string");
     return std::nullopt;
   }
-  return node_ != nullptr ? node_->text : std::string_view(tree_->get_ref<const std::string&>());
+  return node_ != nullptr ? node_->text : std::string_view(*text);
 }
 
 void Reader::Get(std::string& out) const {
