@@ -12,17 +12,18 @@ void JobPodSet::Take(PodTemplate whole) {
   pod_template = static_cast<PodTemplateFields&&>(whole);
 }
 
+std::shared_ptr<const std::string> TextOf(const WorkloadSpec& spec, std::size_t index) {
+  return index < spec.templates.size() ? spec.templates[index].Whole() : nullptr;
+}
+
 PodTemplate TemplateOf(const WorkloadSpec& spec, std::size_t index) {
-  PodTemplate whole{spec.pod_sets[index].pod_template, nullptr};
-  if (index < spec.templates.size()) whole.json = spec.templates[index].Whole();
-  return whole;
+  return {spec.pod_sets[index].pod_template, TextOf(spec, index)};
 }
 
 std::vector<JobPodSet> JobPodSetsOf(const WorkloadSpec& spec) {
   std::vector<JobPodSet> pod_sets;
   for (std::size_t i = 0; i < spec.pod_sets.size(); ++i) {
-    pod_sets.emplace_back(spec.pod_sets[i],
-                          i < spec.templates.size() ? spec.templates[i].Whole() : nullptr);
+    pod_sets.emplace_back(spec.pod_sets[i], TextOf(spec, i));
   }
   return pod_sets;
 }

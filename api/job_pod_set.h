@@ -22,7 +22,9 @@ struct JobPodSet : PodSet {
   void Take(PodTemplate whole);
 };
 
-// The template of the pod set `index`, with its text.
+// The text of the template of the pod set `index`; null: Berth has built it.
+std::shared_ptr<const std::string> TextOf(const WorkloadSpec& spec, std::size_t index);
+// That template, with its text.
 PodTemplate TemplateOf(const WorkloadSpec& spec, std::size_t index);
 
 std::vector<JobPodSet> JobPodSetsOf(const WorkloadSpec& spec);

@@ -25,9 +25,14 @@ bool IsReserved(const api::Workload& workload) {
 
 // Members that are null mean nothing in a pod template.
 bool SameTemplate(const api::WorkloadSpec& now, const api::WorkloadSpec& before, std::size_t i) {
-  const api::PodTemplate a = api::TemplateOf(now, i);
-  const api::PodTemplate b = api::TemplateOf(before, i);
-  if (a.json && b.json) return *a.json == *b.json || api::Encode(a) == api::Encode(b);
+  const auto text = api::TextOf(now, i);
+  const auto text_before = api::TextOf(before, i);
+  if (text && text_before) {
+    return *text == *text_before ||
+           api::Encode(api::TemplateOf(now, i)) == api::Encode(api::TemplateOf(before, i));
+  }
+  const api::PodTemplateFields& a = now.pod_sets[i].pod_template;
+  const api::PodTemplateFields& b = before.pod_sets[i].pod_template;
   return a.labels == b.labels && a.annotations == b.annotations && a.spec == b.spec;
 }
 

@@ -45,8 +45,7 @@ void Read(const Reader& in, ObjectMeta& out) {
   in.Field("deletionTimestamp").Get(out.deletion_timestamp);
   in.Field("labels").Get(out.labels);
   in.Field("annotations").Get(out.annotations);
-  const auto cache = in.parts() == nullptr ? nullptr : &in.parts()->finalizers;
-  ReadShared(in.Field("finalizers"), cache, out.finalizers,
+  ReadShared(in.Field("finalizers"), &SharedParts::finalizers, out.finalizers,
              [](const Reader& item, std::string& name) { item.Get(name); });
   in.Field("ownerReferences").List(out.owner_references, ReadOwner);
 }

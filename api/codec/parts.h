@@ -22,13 +22,14 @@ void Read(const Reader& in, PodTemplateFields& out);
 void Read(const Reader& in, PodTemplate& out);
 void Read(const Reader& in, TopologyAssignment& out);
 
-// Reads a list that equals one in `cache` without decoding its items. Null: the list is decoded.
+// Reads a list that equals one in a cache of SharedParts without decoding its items.
 template <typename T, typename Cache, typename Fn>
-void ReadShared(const Reader& in, Cache* cache, SharedList<T>& out, Fn read) {
+void ReadShared(const Reader& in, Cache SharedParts::*cache, SharedList<T>& out, Fn read) {
   const JsonNode* node = in.present() ? in.node() : nullptr;
-  if (node == nullptr || node->kind != JsonNode::Kind::kArray) cache = nullptr;
-  if (cache != nullptr) {
-    if (auto known = cache->Find(node->text)) {
+  const bool is_list = node != nullptr && node->kind == JsonNode::Kind::kArray;
+  Cache* shared = is_list && in.parts() != nullptr ? &(in.parts()->*cache) : nullptr;
+  if (shared != nullptr) {
+    if (auto known = shared->Find(node->text)) {
       out = *std::move(known);
       return;
     }
@@ -36,7 +37,7 @@ void ReadShared(const Reader& in, Cache* cache, SharedList<T>& out, Fn read) {
   std::vector<T> items;
   in.List(items, read);
   out = std::move(items);
-  if (cache != nullptr && in.present()) cache->Keep(node->text, out);  // decoded without an error
+  if (shared != nullptr && in.present()) shared->Keep(node->text, out);  // decoded without an error
 }
 
 inline constexpr Words<CheckState, 4> kCheckStateWords{{{"Pending", CheckState::kPending},

@@ -42,6 +42,17 @@ std::string CanonicalNumber(std::string_view text) {
   return number && number->is_number() ? FormatJson(*number) : std::string(text);
 }
 
+// The content of a string; nullopt: the value has another type.
+std::optional<std::string_view> ContentOf(const JsonNode* node, const Reader::Json* tree) {
+  if (node != nullptr) {
+    if (node->kind != Kind::kString) return std::nullopt;
+    return node->text;
+  }
+  const auto* text = tree == nullptr ? nullptr : tree->get_ptr<const std::string*>();
+  if (text == nullptr) return std::nullopt;
+  return *text;
+}
+
 }  // namespace
 
 Reader::Reader(const JsonSource& root, Failure& failure)
@@ -53,9 +64,7 @@ bool Reader::IsObject() const {
   return node_ != nullptr ? node_->kind == Kind::kObject : tree_->is_object();
 }
 
-bool Reader::IsString() const {
-  return node_ != nullptr ? node_->kind == Kind::kString : tree_->is_string();
-}
+bool Reader::IsString() const { return ContentOf(node_, tree_).has_value(); }
 
 Reader Reader::Field(std::string_view key) const& {
   if (!present()) return {*this, key};
@@ -80,12 +89,9 @@ std::string Reader::Text() const {
 
 std::optional<std::string_view> Reader::StringValue() const {
   if (!present()) return std::nullopt;
-  const std::string* text = tree_ == nullptr ? nullptr : tree_->get_ptr<const std::string*>();
-  if (node_ != nullptr ? node_->kind != Kind::kString : text == nullptr) {
-    FailType("a string");
-    return std::nullopt;
-  }
-  return node_ != nullptr ? node_->text : std::string_view(*text);
+  const auto content = ContentOf(node_, tree_);
+  if (!content) FailType("a string");
+  return content;
 }
 
 void Reader::Get(std::string& out) const {

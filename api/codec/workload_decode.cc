@@ -125,8 +125,7 @@ void ReadCheckState(const Reader& in, AdmissionCheckState& out) {
 }
 
 void ReadRequests(const Reader& in, SharedList<PodSetRequests>& out) {
-  const auto cache = in.parts() == nullptr ? nullptr : &in.parts()->requests;
-  ReadShared(in, cache, out, [](const Reader& item, PodSetRequests& requests) {
+  ReadShared(in, &SharedParts::requests, out, [](const Reader& item, PodSetRequests& requests) {
     item.Field("name").Get(requests.pod_set);
     item.Field("resources").Get(requests.amounts);
   });

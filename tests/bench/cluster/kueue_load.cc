@@ -82,14 +82,17 @@ Json PlacingOf(const WorkloadClass& kind) {
   return {{"podSetSliceRequiredTopology", kRackLabel}, {"podSetSliceSize", kind.slice_pods}};
 }
 
-Json WorkloadOf(const WorkloadClass& kind, const std::string& queue, int number) {
+Json ContainersOf(const WorkloadClass& kind) {
   const Json container = {
       {"name", "c"}, {"image", "none"}, {"resources", {{"requests", {{"cpu", kind.cpu}}}}}};
+  return Json::array({container});
+}
+
+Json WorkloadOf(const WorkloadClass& kind, const std::string& queue, int number) {
   Json pods = {
       {"name", "main"},
       {"count", kind.pods},
-      {"template",
-       {{"spec", {{"restartPolicy", "Never"}, {"containers", Json::array({container})}}}}}};
+      {"template", {{"spec", {{"restartPolicy", "Never"}, {"containers", ContainersOf(kind)}}}}}};
   if (kind.placing != Placing::kNone) pods["topologyRequest"] = PlacingOf(kind);
   Json workload =
       Object("Workload", queue + "-" + kind.name + "-" + std::to_string(number),
@@ -101,8 +104,6 @@ Json WorkloadOf(const WorkloadClass& kind, const std::string& queue, int number)
 // The pod `number` of the group `group`, as the webhook leaves it.
 Json GatedPodOf(const WorkloadClass& kind, const std::string& queue, int group, int number) {
   const std::string name = queue + "-" + kind.name + "-" + std::to_string(group);
-  const Json container = {
-      {"name", "c"}, {"image", "none"}, {"resources", {{"requests", {{"cpu", kind.cpu}}}}}};
   return {
       {"apiVersion", "v1"},
       {"kind", "Pod"},
@@ -117,7 +118,7 @@ Json GatedPodOf(const WorkloadClass& kind, const std::string& queue, int group, 
       {"spec",
        {{"restartPolicy", "Never"},
         {"schedulingGates", Json::array({{{"name", api::kAdmissionGate}}})},
-        {"containers", Json::array({container})}}}};
+        {"containers", ContainersOf(kind)}}}};
 }
 
 // The Workloads of a size run for one time.
