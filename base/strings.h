@@ -15,6 +15,7 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
 std::string_view TrimSpace(std::string_view text);              // blanks, tabs, line ends
 std::string ToLower(std::string_view text);                     // ASCII only
 bool EqualsIgnoreCase(std::string_view a, std::string_view b);  // ASCII only
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // The whole of `text` as a decimal integer with an optional sign; nullopt on anything else,
 // overflow included.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/strings.h"
+
 namespace berth::cel {
 namespace {
 
@@ -19,7 +21,6 @@ constexpr std::array<Escape, 4> kEscapes{
     {{"__", "underscores"}, {".", "dot"}, {"-", "dash"}, {"/", "slash"}}};
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 
 #include "api/api_version.h"
 #include "api/codec/json_write.h"
+#include "integrations/hooks/json_parts.h"
 
 namespace berth::integrations {
 namespace {
@@ -55,11 +56,6 @@ Status RefuseFields(const Json& spec) {
   return OkStatus();
 }
 
-std::string TextAt(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 }  // namespace
 
 const Json* SampleOf(const Json& spec) {
@@ -90,7 +86,7 @@ Result<KindPtr> ParseJobKind(const Json& object) {
       return Refused(key, "unknown field: the description is in `spec`");
     }
   }
-  if (TextAt(object, "apiVersion") != kJobKindVersion) {
+  if (TextPart(object, {"apiVersion"}) != kJobKindVersion) {
     return Refused("apiVersion", std::string("expected ") + kJobKindVersion);
   }
   const auto spec = object.find("spec");
@@ -103,8 +99,8 @@ Result<KindPtr> ParseJobKind(const Json& object) {
 Status CheckIsOf(const KindDescription& kind, const Json& object) {
   const std::string expected = kind.resource.api_version() + " " + std::string(kind.kind.kind);
   if (!object.is_object()) return Refused("sample", "expected an object of " + expected);
-  const std::string api_version = TextAt(object, "apiVersion");
-  const std::string name = TextAt(object, "kind");
+  const std::string api_version = TextPart(object, {"apiVersion"});
+  const std::string name = TextPart(object, {"kind"});
   if (name == kind.kind.kind && api::GroupOf(api_version) == kind.kind.group) return OkStatus();
   const std::string found =
       api_version.empty() && name.empty() ? "no apiVersion and kind" : api_version + " " + name;

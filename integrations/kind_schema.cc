@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/strings.h"
+#include "integrations/hooks/json_parts.h"
 
 namespace berth::integrations {
 namespace {
@@ -14,33 +15,22 @@ using Json = nlohmann::json;
 
 constexpr int kMostReferences = 8;  // one behind the other
 
-const Json* Member(const Json& object, const char* key) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(key);
-  return found == object.end() ? nullptr : &*found;
-}
-
-std::string TextAt(const Json& object, const char* key) {
-  const Json* value = Member(object, key);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : "";
-}
-
 class Schemas {
  public:
   explicit Schemas(const Json& openapi) {
-    const Json* components = Member(openapi, "components");
-    if (components != nullptr) schemas_ = Member(*components, "schemas");
+    const Json* components = PartOf(openapi, {"components"});
+    if (components != nullptr) schemas_ = PartOf(*components, {"schemas"});
   }
 
   // Null: the document has no such kind.
   const Json* Of(const JobKind& kind) const {
     if (schemas_ == nullptr || !schemas_->is_object()) return nullptr;
     for (const Json& schema : *schemas_) {
-      const Json* names = Member(schema, "x-kubernetes-group-version-kind");
+      const Json* names = PartOf(schema, {"x-kubernetes-group-version-kind"});
       if (names == nullptr || !names->is_array()) continue;
       for (const Json& each : *names) {
-        if (TextAt(each, "group") == kind.group && TextAt(each, "version") == kind.version &&
-            TextAt(each, "kind") == kind.kind) {
+        if (TextPart(each, {"group"}) == kind.group &&
+            TextPart(each, {"version"}) == kind.version && TextPart(each, {"kind"}) == kind.kind) {
           return &schema;
         }
       }
@@ -61,10 +51,10 @@ class Schemas {
   const Json* Field(const Json* schema, const std::string& key, bool& missing) const {
     schema = Resolved(schema);
     if (schema == nullptr || IsOpen(*schema)) return nullptr;
-    const Json* properties = Member(*schema, "properties");
-    const Json* found = properties == nullptr ? nullptr : Member(*properties, key.c_str());
+    const Json* properties = PartOf(*schema, {"properties"});
+    const Json* found = properties == nullptr ? nullptr : PartOf(*properties, {key.c_str()});
     if (found != nullptr) return found;
-    const Json* others = Member(*schema, "additionalProperties");
+    const Json* others = PartOf(*schema, {"additionalProperties"});
     if (others != nullptr && others->is_object()) return others;
     missing = others == nullptr || *others == false;
     return nullptr;
@@ -73,26 +63,26 @@ class Schemas {
   // The schema of the items of a list.
   const Json* Items(const Json* schema) const {
     schema = Resolved(schema);
-    return schema == nullptr ? nullptr : Member(*schema, "items");
+    return schema == nullptr ? nullptr : PartOf(*schema, {"items"});
   }
 
  private:
   // A schema without properties is taken for an open one.
   static bool IsOpen(const Json& schema) {
-    const Json* keeps = Member(schema, "x-kubernetes-preserve-unknown-fields");
+    const Json* keeps = PartOf(schema, {"x-kubernetes-preserve-unknown-fields"});
     if (keeps != nullptr && *keeps == true) return true;
-    return Member(schema, "properties") == nullptr &&
-           Member(schema, "additionalProperties") == nullptr;
+    return PartOf(schema, {"properties"}) == nullptr &&
+           PartOf(schema, {"additionalProperties"}) == nullptr;
   }
 
   const Json* Resolved(const Json* schema) const {
     constexpr std::string_view kPrefix = "#/components/schemas/";
     for (int i = 0; i < kMostReferences && schema != nullptr; ++i) {
-      const Json* all = Member(*schema, "allOf");
+      const Json* all = PartOf(*schema, {"allOf"});
       const bool one = all != nullptr && all->is_array() && all->size() == 1;
-      const std::string reference = TextAt(one ? all->front() : *schema, "$ref");
+      const std::string reference = TextPart(one ? all->front() : *schema, {"$ref"});
       if (!reference.starts_with(kPrefix)) return schema;
-      schema = Member(*schemas_, reference.substr(kPrefix.size()).c_str());
+      schema = PartOf(*schemas_, {reference.substr(kPrefix.size()).c_str()});
     }
     return nullptr;
   }
@@ -132,7 +122,7 @@ class PathCheck {
     const Json* schema = schemas_.At(parent, path, missing);
     const std::string place = inside + Join(path, ".");
     if (missing) return Missing(field, place);
-    const std::string is = schema == nullptr ? "" : TextAt(*schema, "type");
+    const std::string is = schema == nullptr ? "" : TextPart(*schema, {"type"});
     if (is.empty() || is == type) return OkStatus();
     return Error{ErrorCode::kInvalid,
                  field + ": " + place + " is of the type " + is + ", expected " + type};

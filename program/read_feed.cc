@@ -29,9 +29,9 @@ std::string SecretBytes(std::size_t count) {
 }
 
 MirrorPart PartFor(readapi::CallerRequest::Kind kind) {
-  using Kind = readapi::CallerRequest::Kind;
-  return kind == Kind::kCapacity || kind == Kind::kTopology ? MirrorPart::kMachines
-                                                            : MirrorPart::kQueues;
+  using Asked = readapi::CallerRequest::Kind;
+  return kind == Asked::kCapacity || kind == Asked::kTopology ? MirrorPart::kMachines
+                                                              : MirrorPart::kQueues;
 }
 
 // Distinguishes the lives of the process: positions in the feed of changes end with one.

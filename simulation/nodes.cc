@@ -9,7 +9,7 @@
 namespace berth::simulation {
 namespace {
 
-constexpr char kPods[] = "pods";
+constexpr char kPodsResource[] = "pods";
 
 // How many pods fit into `free`, at most `wanted`.
 std::int64_t FitCount(const api::ResourceAmounts& free, const api::ResourceAmounts& requests,
@@ -20,7 +20,7 @@ std::int64_t FitCount(const api::ResourceAmounts& free, const api::ResourceAmoun
     if (found == free.end()) return 0;
     count = std::min(count, found->second / amount);
   }
-  const auto pods = free.find(kPods);
+  const auto pods = free.find(kPodsResource);
   return pods == free.end() ? count : std::min(count, pods->second);
 }
 
@@ -29,7 +29,7 @@ void Take(api::ResourceAmounts& free, const api::ResourceAmounts& requests, std:
     free[resource] -= amount * pods;
     BERTH_ASSERT(free[resource] >= 0);
   }
-  const auto limit = free.find(kPods);
+  const auto limit = free.find(kPodsResource);
   if (limit != free.end()) limit->second -= pods;
 }
 

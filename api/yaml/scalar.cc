@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "base/strings.h"
+
 namespace berth::api {
 namespace {
 
@@ -28,8 +30,6 @@ bool IsOneOf(const Words& words, std::string_view text) {
   }
   return false;
 }
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Forms: 0x1F, 0o17, 017, 0b11, 42, with a sign; "_" is removed already.
 std::optional<Json> ReadInteger(std::string_view text) {

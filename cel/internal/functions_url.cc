@@ -21,10 +21,9 @@ struct UrlParts {
 };
 
 bool IsAlpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
 
 std::optional<unsigned> HexDigit(char c) {
-  if (IsDecimal(c)) return static_cast<unsigned>(c - '0');
+  if (IsDigit(c)) return static_cast<unsigned>(c - '0');
   if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a') + 10;
   if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A') + 10;
   return std::nullopt;
@@ -52,7 +51,7 @@ std::string TakeScheme(std::string_view& rest, std::string& error) {
   for (std::size_t i = 0; i < rest.size(); ++i) {
     const char c = rest[i];
     if (IsAlpha(c)) continue;
-    const bool later = IsDecimal(c) || c == '+' || c == '-' || c == '.';
+    const bool later = IsDigit(c) || c == '+' || c == '-' || c == '.';
     if (later && i > 0) continue;
     if (c != ':') return "";
     if (i == 0) {
@@ -68,7 +67,7 @@ std::string TakeScheme(std::string_view& rest, std::string& error) {
 
 bool IsPort(std::string_view text) {
   if (text.empty()) return true;
-  return text[0] == ':' && std::all_of(text.begin() + 1, text.end(), IsDecimal);
+  return text[0] == ':' && std::all_of(text.begin() + 1, text.end(), IsDigit);
 }
 
 // The host of "user:password@host:port"; empty with `error` set if it is none.
@@ -92,7 +91,7 @@ std::string HostOf(std::string_view authority, std::string& error) {
   }
   for (const char c : host) {
     const bool allowed =
-        IsAlpha(c) || IsDecimal(c) || static_cast<unsigned char>(c) >= 0x80U ||
+        IsAlpha(c) || IsDigit(c) || static_cast<unsigned char>(c) >= 0x80U ||
         std::string_view("-_.~!$&'()*+,;=:[]<>\"%").find(c) != std::string_view::npos;
     if (allowed) continue;
     error = std::string("invalid character \"") + c + "\" in host name";
@@ -109,7 +108,7 @@ std::string EscapePath(std::string_view path) {
   std::string result;
   for (const char c : path) {
     const bool allowed =
-        IsAlpha(c) || IsDecimal(c) ||
+        IsAlpha(c) || IsDigit(c) ||
         std::string_view("-_.~!$&'()*+,;=:@/[]%").find(c) != std::string_view::npos;
     const auto byte = static_cast<unsigned char>(c);
     if (allowed) {

@@ -178,7 +178,7 @@ class Planner {
   }
 
   Step MakeCall(const Syntax& syntax) {
-    static constexpr std::array<std::pair<std::string_view, Op>, 7> kOperators{
+    static constexpr std::array<std::pair<std::string_view, Op>, 7> kOperatorNames{
         {{"_&&_", Op::kAnd},
          {"_||_", Op::kOr},
          {"!_", Op::kNot},
@@ -186,7 +186,7 @@ class Planner {
          {"_==_", Op::kEqual},
          {"_!=_", Op::kNotEqual},
          {"@in", Op::kIn}}};
-    for (const auto& [name, op] : kOperators) {
+    for (const auto& [name, op] : kOperatorNames) {
       if (name != syntax.name) continue;
       Step step;
       step.op = op;

@@ -1,4 +1,4 @@
-// integrations/hooks/json_parts.h — parts of JSON objects, for hooks.
+// integrations/hooks/json_parts.h — reads and sets parts of JSON objects that may be absent.
 //
 // Threads: pure functions. Errors: none.
 #pragma once

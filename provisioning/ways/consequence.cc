@@ -34,7 +34,7 @@ const ProvisioningRequest* CountedRequest(const CheckSituation& check) {
 
 // Retry or Rejected, where the memory says so and the request is there that it counted.
 bool FollowCounted(const CheckSituation& check, Move& move) {
-  using Next = api::ProvisioningMemory::Next;
+  using Consequence = api::ProvisioningMemory::Next;
   const api::ProvisioningMemory& memory = check.memory;
   const ProvisioningRequest* counted = CountedRequest(check);
   // A higher retryCount tells that the consequence was drawn.
@@ -42,8 +42,9 @@ bool FollowCounted(const CheckSituation& check, Move& move) {
   // A Workload that will be held gives up capacity in use first.
   const bool in_use = check.is_ready() && !counted->meta.deletion_timestamp &&
                       check.NextAttempt() == memory.counted_attempt + 1;
-  const bool retries = memory.next == Next::kRetry || (memory.next == Next::kNothing && in_use);
-  if (!retries && memory.next != Next::kReject) return false;
+  const bool retries =
+      memory.next == Consequence::kRetry || (memory.next == Consequence::kNothing && in_use);
+  if (!retries && memory.next != Consequence::kReject) return false;
   if (!memory.outcomes.empty()) {
     move.AddIfAny(AdviceOn(check.input.name, memory.outcomes.back().reason,
                            /*has_policy=*/check.input.policy != nullptr));

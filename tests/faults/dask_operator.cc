@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "local/cluster/objects/fields.h"
+#include "tests/faults/play_times.h"
 #include "tests/faults/player.h"
 
 namespace berth::sim {
@@ -22,7 +23,6 @@ using local::cluster::UidOf;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Duration kRetry = seconds(2);
 constexpr Duration kHandlerAgain = seconds(60);  // kopf's delay after an error
 // Pods that wait are no failure of their Deployment.
 constexpr std::int32_t kNoDeadline = INT32_MAX;

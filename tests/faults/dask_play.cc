@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "local/cluster/objects/fields.h"
+#include "tests/faults/play_times.h"
 
 namespace berth::sim {
 namespace {
@@ -18,7 +19,6 @@ using local::cluster::UidOf;
 constexpr char kQueueGate[] = "kueue.x-k8s.io/admission";
 constexpr char kWorkloadAnnotation[] = "integrations.berth.dev/workload";
 constexpr char kParentAnnotation[] = "kueue.x-k8s.io/pod-suspending-parent";
-constexpr Duration kNewsTakes = std::chrono::seconds(75);  // the time that faults may need
 
 bool HoldsQuota(const WorkloadFacts& workload) { return workload.reserved && !workload.finished; }
 

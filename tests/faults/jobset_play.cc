@@ -5,6 +5,7 @@
 
 #include "base/rfc3339.h"
 #include "local/cluster/objects/fields.h"
+#include "tests/faults/play_times.h"
 
 namespace berth::sim {
 namespace {
@@ -20,13 +21,10 @@ using local::cluster::NameOf;
 using local::cluster::StringAt;
 using local::cluster::UidOf;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 constexpr char kSetNameLabel[] = "jobset.sigs.k8s.io/jobset-name";
 constexpr char kPartLabel[] = "jobset.sigs.k8s.io/replicatedjob-name";
 constexpr char kSuspended[] = "Suspended";
-constexpr Duration kRetry = seconds(2);
-constexpr Duration kNewsTakes = seconds(75);  // the time that faults may need
 
 const local::ResourceId& Sets() {
   static const local::ResourceId id{kJobSetGroup, kJobSetVersion, "jobsets"};

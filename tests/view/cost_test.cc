@@ -17,7 +17,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kGpu[] = "nvidia.com/gpu";
 constexpr std::int64_t kDollar = 1'000'000'000;
 
 class CostTest : public ::testing::Test {

@@ -14,8 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kGpu[] = "nvidia.com/gpu";
-
 class PlanTest : public ::testing::Test {
  protected:
   PlanTest() {

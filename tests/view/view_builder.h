@@ -7,7 +7,8 @@
 
 namespace berth::view {
 
-inline constexpr int kDay = 86400;
+inline constexpr int kDay = 86400;  // seconds
+inline constexpr char kGpu[] = "nvidia.com/gpu";
 
 // 2026-11-20T08:12:00Z, the moment at which every view is taken.
 WallTime ViewTime();

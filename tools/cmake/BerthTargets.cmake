@@ -4,11 +4,12 @@ find_package(Threads REQUIRED)
 
 set(BERTH_SANITIZE "" CACHE STRING "sanitizers, as in -fsanitize=: address,undefined or thread")
 
-# The cache works across checkouts: paths are relative to the project, the folder is not hashed.
+# The cache works across checkouts: paths are relative to the project, the folder is not hashed. It looks up the headers that the
+# compiler names (CCACHE_DEPEND): no unit is preprocessed for the cache alone.
 find_program(BERTH_CCACHE ccache)
 if(BERTH_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${BERTH_CCACHE})
+      CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1 ${BERTH_CCACHE})
 endif()
 find_program(BERTH_MOLD mold)
 if(BERTH_MOLD AND NOT CMAKE_CROSSCOMPILING)  # Debian's cross compiler looks for a mold with the name of its processor

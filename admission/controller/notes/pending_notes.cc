@@ -19,8 +19,8 @@ constexpr Duration kRetryWait = std::chrono::seconds(1);
 
 // The pause after so many failures in a row.
 Duration RetryWait(int failures) {
-  constexpr int kMostDoublings = 5;
-  return kRetryWait * (1 << std::min(failures - 1, kMostDoublings));
+  constexpr int kDoublings = 5;
+  return kRetryWait * (1 << std::min(failures - 1, kDoublings));
 }
 
 bool HasAnnotation(const api::Workload& workload, const char* name, const std::string& text) {
@@ -28,7 +28,7 @@ bool HasAnnotation(const api::Workload& workload, const char* name, const std::s
   return known != nullptr && *known == text;
 }
 
-std::int64_t Attempts(const ReasonHistory& history) {
+std::int64_t AttemptsIn(const ReasonHistory& history) {
   std::int64_t count = 0;
   for (const PastReason& past : history.reasons()) count += past.count;
   return count;
@@ -109,7 +109,7 @@ void PendingNotes::Remember(const api::ObjectKey& key, Entry& entry) {
   const std::string* known =
       api::FindValue(workload->meta.annotations, api::kExplanationAnnotation);
   if (known != nullptr) RestoreHistory(*known, entry.history);
-  entry.told = Attempts(entry.history);
+  entry.told = AttemptsIn(entry.history);
   entry.told_at = clock_.SteadyNow();
 }
 
@@ -246,7 +246,7 @@ void PendingNotes::OnWritten(const api::ObjectKey& key, const Status& status) {
 // Amounts for readers of the annotation; the condition has the reason even if this write fails.
 bool PendingNotes::Annotate(const api::Workload& workload, Entry& entry) {
   entry.annotation_due = false;
-  entry.told = Attempts(entry.history);
+  entry.told = AttemptsIn(entry.history);
   entry.told_at = clock_.SteadyNow();
   const std::string explanation = WithHistory(entry.note->explanation(), entry.history);
   WorkloadWriter::Annotations changes;
@@ -302,7 +302,7 @@ bool PendingNotes::PlanIsDue(const api::Workload& workload, Entry& entry) const 
 }
 
 bool PendingNotes::HistoryIsOld(const Entry& entry) const {
-  return entry.history.IsStory() && Attempts(entry.history) != entry.told &&
+  return entry.history.IsStory() && AttemptsIn(entry.history) != entry.told &&
          clock_.SteadyNow() - entry.told_at >= kHistoryInterval;
 }
 

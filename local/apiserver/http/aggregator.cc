@@ -18,7 +18,6 @@
 namespace berth::local {
 namespace {
 
-constexpr std::size_t kMostCalls = 64;
 constexpr std::size_t kMostWatches = 256;
 constexpr std::size_t kMostDocumentBytes = std::size_t{4} * 1024 * 1024;
 constexpr std::chrono::hours kWatchSilence{1};
@@ -124,7 +123,7 @@ Aggregator::Aggregator(const WatchCache& cache, Api& api, net::IoPool& pool, Opt
       api_(api),
       pool_(pool),
       options_(std::move(options)),
-      calls_(std::make_shared<PassedCalls>(kMostCalls)),
+      calls_(std::make_shared<PassedCalls>()),
       watches_(std::make_shared<PassedCalls>(kMostWatches)) {}
 
 void Aggregator::Stop() {

@@ -20,14 +20,6 @@ bool StartsWithIgnoringCase(std::string_view text, std::string_view prefix) {
   return EqualsIgnoreCase(text.substr(0, prefix.size()), prefix);
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
-
 // What the headers ask for.
 struct Wanted {
   bool any = false;
@@ -51,7 +43,7 @@ ApiResult<Wanted> ReadHeaders(const net::Headers& headers) {
     } else if (EqualsIgnoreCase(what, "Uid")) {
       wanted.user.uid = header.value;
     } else if (StartsWithIgnoringCase(what, kExtra)) {
-      const auto key = net::Unescape(Lower(what.substr(kExtra.size())), net::Plus::kLiteral);
+      const auto key = net::Unescape(ToLower(what.substr(kExtra.size())), net::Plus::kLiteral);
       if (!key || !IsValidUtf8(*key)) {
         return BadRequest("the header " + header.name + " has a bad escape");
       }

@@ -33,7 +33,8 @@ ApiError NotReached(const std::string& why);
 
 class PassedCalls : public std::enable_shared_from_this<PassedCalls> {
  public:
-  explicit PassedCalls(std::size_t most) : most_(most) {}
+  static constexpr std::size_t kMostCalls = 64;  // at a time
+  explicit PassedCalls(std::size_t most = kMostCalls) : most_(most) {}
   // Must not be called on a thread of the clients' pool.
   void Stop();
 

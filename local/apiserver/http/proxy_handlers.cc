@@ -6,13 +6,13 @@
 #include "base/strings.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/status_errors.h"
+#include "local/apiserver/schema/name_rules.h"
 #include "local/apiserver/schema/selector.h"
 
 namespace berth::local {
 
 namespace {
 
-constexpr std::size_t kMostCalls = 64;
 constexpr int kHttpPort = 80;
 const ResourceId kPodId{"", "v1", "pods"};
 const ResourceId kServiceId{"", "v1", "services"};
@@ -24,7 +24,7 @@ ApiError ProxyRefusal(std::string message) {
 
 std::optional<std::uint16_t> PortNumber(std::string_view text) {
   const auto number = ParseInt64(text);
-  if (!number || *number < 1 || *number > 65535) return std::nullopt;
+  if (!number || !IsPortNumber(*number)) return std::nullopt;
   return static_cast<std::uint16_t>(*number);
 }
 
@@ -70,7 +70,7 @@ std::string_view ProxyRest(std::string_view target) {
 }
 
 ProxyHandlers::ProxyHandlers(Registry& registry)
-    : registry_(registry), calls_(std::make_shared<PassedCalls>(kMostCalls)) {}
+    : registry_(registry), calls_(std::make_shared<PassedCalls>()) {}
 
 ProxyHandlers::~ProxyHandlers() { calls_->Stop(); }
 

@@ -2,25 +2,18 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
 #include "local/apiserver/schema/selector.h"
 
 namespace berth::local {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 std::string VerbOf(std::string_view method, const Target& target, bool named) {
   if (method == "POST") return "create";
   if (method == "PUT") return "update";
   if (method == "PATCH") return "patch";
   if (method == "DELETE") return named ? "delete" : "deletecollection";
-  if (method != "GET" && method != "HEAD") return Lower(method);
+  if (method != "GET" && method != "HEAD") return ToLower(method);
   if (named) return "get";
   return target.IsTrue("watch") ? "watch" : "list";
 }
@@ -54,7 +47,7 @@ AccessAttributes AttributesOf(std::string_view method, const Target& target,
   const std::optional<ApiPath> shortened = api ? std::nullopt : LongPath(target.path);
   const std::optional<ApiPath>& path = api ? api : shortened;
   if (!path || path->resource.empty()) {
-    attributes.verb = Lower(method == "HEAD" ? "get" : method);
+    attributes.verb = ToLower(method == "HEAD" ? "get" : method);
     attributes.path = target.path;
     return attributes;
   }

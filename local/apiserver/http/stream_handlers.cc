@@ -12,6 +12,7 @@
 #include "local/apiserver/http/spdy_channels.h"
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/status_errors.h"
+#include "local/apiserver/schema/name_rules.h"
 #include "net/upgrade.h"
 
 namespace berth::local {
@@ -163,7 +164,7 @@ void StreamHandlers::ForwardPorts(Exchange& exchange, const RequestContext& cont
     for (const std::string& values : AllOf(exchange.target, "ports")) {
       for (const std::string_view value : Split(values, ',')) {
         const auto port = ParseInt64(value);
-        if (!port || *port < 1 || *port > 65535) {
+        if (!port || !IsPortNumber(*port)) {
           return exchange.SendError(StreamRequestError("ports: \"" + std::string(value) +
                                                        "\" is no port from 1 to 65535"));
         }

@@ -31,7 +31,6 @@ std::string WithoutDashes(std::string_view text) {
 bool IsHex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool AllHex(std::string_view text) { return std::all_of(text.begin(), text.end(), IsHex); }
 
 bool IsUuid(std::string_view text, char version) {

@@ -17,7 +17,6 @@ constexpr std::string_view kNameRule =
 constexpr std::size_t kMaxAnnotationBytes = 256 * 1024;
 
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 bool IsAlnum(char c) { return IsLower(c) || IsUpper(c) || IsDigit(c); }
 

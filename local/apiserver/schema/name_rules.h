@@ -5,6 +5,7 @@
 // these texts.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ std::vector<std::string> Dns1035LabelErrors(std::string_view text);      // ≤ 
 std::vector<std::string> PathSegmentNameErrors(std::string_view text);   // RBAC names
 std::vector<std::string> LabelKeyErrors(std::string_view text);  // label keys, finalizers, …
 std::vector<std::string> LabelValueErrors(std::string_view text);
+
+// Whether the number is a port of TCP or UDP.
+constexpr bool IsPortNumber(std::int64_t number) { return number >= 1 && number <= 65535; }
 
 // metadata.labels and metadata.annotations; `labels` is an object or null. `path` for the causes.
 std::vector<Cause> ValidateLabels(const Json& labels, std::string_view path);

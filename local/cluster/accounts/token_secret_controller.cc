@@ -2,6 +2,7 @@
 
 #include "base/rfc3339.h"
 #include "base/strings.h"
+#include "local/cluster/objects/cluster_limits.h"
 #include "local/cluster/objects/resource_ids.h"
 #include "local/cluster/replicas/claiming.h"
 
@@ -12,8 +13,7 @@ constexpr char kType[] = "kubernetes.io/service-account-token";
 constexpr char kAccountName[] = "kubernetes.io/service-account.name";
 constexpr char kAccountUid[] = "kubernetes.io/service-account.uid";
 constexpr char kRenewAt[] = "berth.dev/renew-token-at";
-constexpr std::int64_t kTokenSeconds = 365LL * 24 * 3600;
-constexpr Duration kUse = std::chrono::seconds(kTokenSeconds / 2);
+constexpr Duration kUse = std::chrono::seconds(kMostTokenSeconds / 2);
 
 bool IsTokenSecret(const Json& secret) { return StringAt(secret, {"type"}) == kType; }
 
@@ -75,7 +75,7 @@ Result<NextLook> TokenSecretController::Fill(const Json& secret, const Json& acc
   const auto answer = writer_.api().Create(
       kServiceAccounts, key.namespace_name,
       {{"metadata", {{"name", NameOf(account)}}},
-       {"spec", {{"expirationSeconds", kTokenSeconds}, {"boundObjectRef", bound}}}},
+       {"spec", {{"expirationSeconds", kMostTokenSeconds}, {"boundObjectRef", bound}}}},
       options);
   if (!answer) return ToError(answer.error());
   const auto root = writer_.api().Get(kConfigMaps, key.namespace_name, "kube-root-ca.crt");

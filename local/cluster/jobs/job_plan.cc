@@ -7,12 +7,11 @@
 #include "local/cluster/jobs/job_pods.h"
 #include "local/cluster/jobs/job_policy.h"
 #include "local/cluster/jobs/job_tally.h"
+#include "local/cluster/objects/cluster_limits.h"
 #include "local/cluster/objects/fields.h"
 
 namespace berth::local::cluster {
 namespace {
-
-constexpr std::size_t kMostPodsAtOnce = 500;
 
 // The decided end: an interim condition first, the terminal one once all pods are counted.
 struct Verdict {

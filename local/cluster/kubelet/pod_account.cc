@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "local/cluster/objects/cluster_limits.h"
 #include "local/cluster/objects/fields.h"
 #include "local/cluster/objects/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {
 
-constexpr std::int64_t kTokenSeconds = 365LL * 24 * 3600;
 constexpr std::int64_t kLeastSeconds = 600;
 constexpr std::int64_t kMostUsedPercent = 80;
 constexpr Duration kLongestUse = std::chrono::hours(24);
@@ -33,7 +33,7 @@ Result<std::string> TokenOfPod(Api& api, const Json& pod, const std::string& aud
   const std::string account = AccountOf(pod);
   const Json bound{
       {"apiVersion", "v1"}, {"kind", "Pod"}, {"name", NameOf(pod)}, {"uid", UidOf(pod)}};
-  Json spec{{"expirationSeconds", std::clamp(seconds, kLeastSeconds, kTokenSeconds)},
+  Json spec{{"expirationSeconds", std::clamp(seconds, kLeastSeconds, kMostTokenSeconds)},
             {"boundObjectRef", bound}};
   if (!audience.empty()) spec["audiences"].push_back(audience);
   WriteOptions options;
@@ -46,7 +46,7 @@ Result<std::string> TokenOfPod(Api& api, const Json& pod, const std::string& aud
 }
 
 Duration TokenRenewalDelay(std::int64_t seconds) {
-  const std::int64_t life = std::clamp(seconds, kLeastSeconds, kTokenSeconds);
+  const std::int64_t life = std::clamp(seconds, kLeastSeconds, kMostTokenSeconds);
   return std::min<Duration>(std::chrono::seconds(life * kMostUsedPercent / 100), kLongestUse);
 }
 
@@ -58,7 +58,7 @@ Result<std::string> KubeconfigOfPod(Api& api, const Json& pod, const MakeAccount
     if (!stored) return ApiFailed(AccountOf(pod), stored.error());
     if (IsFalse(Automount(**stored))) return std::string();
   }
-  BERTH_TRY(const std::string token, TokenOfPod(api, pod, "", kTokenSeconds));
+  BERTH_TRY(const std::string token, TokenOfPod(api, pod, "", kMostTokenSeconds));
   return make(token, NamespaceOf(pod));
 }
 

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "base/strings.h"
+#include "local/apiserver/schema/name_rules.h"
 #include "local/cluster/objects/resource_ids.h"
 
 namespace berth::local::cluster {
 namespace {
 
 constexpr int kHttps = 443;
-constexpr std::int64_t kLastPort = 65535;
 
 Json Metadata(Json labels) {
   return {{"name", kApiService}, {"namespace", kApiNamespace}, {"labels", std::move(labels)}};
@@ -65,8 +65,7 @@ std::optional<ServiceBackend> ApiBackend(const std::string& url) {
   std::string address = url.substr(host + 3, colon - host - 3);
   const auto port = ParseInt64(url.substr(colon + 1));
   in_addr parsed{};
-  if (!port || *port < 1 || *port > kLastPort ||
-      inet_pton(AF_INET, address.c_str(), &parsed) != 1) {
+  if (!port || !IsPortNumber(*port) || inet_pton(AF_INET, address.c_str(), &parsed) != 1) {
     return std::nullopt;
   }
   if (parsed.s_addr == htonl(INADDR_ANY)) address = "127.0.0.1";

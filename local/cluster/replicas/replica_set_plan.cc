@@ -7,13 +7,13 @@
 #include "base/rfc3339.h"
 #include "base/seconds.h"
 #include "base/strings.h"
+#include "local/cluster/objects/cluster_limits.h"
 #include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/ownership.h"
 
 namespace berth::local::cluster {
 namespace {
 
-constexpr std::size_t kMostPodsAtOnce = 500;
 constexpr char kDeletionCost[] = "controller.kubernetes.io/pod-deletion-cost";
 
 bool IsActive(const Json& pod) { return !HasEnded(pod) && !IsDeleting(pod); }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/seconds.h"
+#include "local/cluster/objects/cluster_limits.h"
 #include "local/cluster/objects/fields.h"
 #include "local/cluster/replicas/ownership.h"
 #include "local/cluster/replicas/pod_readiness.h"
@@ -16,7 +17,6 @@
 namespace berth::local::cluster {
 namespace {
 
-constexpr std::size_t kMostPodsAtOnce = 500;
 constexpr char kHashLabel[] = "controller.kubernetes.io/hash";
 
 class StatefulSetPlanner {

@@ -33,8 +33,8 @@ constexpr RunEstimates::Kind kOtherShape{.queue = 0, .shape = 2, .group = 13};
 constexpr RunEstimates::Kind kOtherQueue{.queue = 1, .shape = 1, .group = 14};
 
 void AddRuns(RunEstimates& estimates, const RunEstimates::Kind& kind, std::size_t count,
-             std::int64_t seconds) {
-  for (std::size_t i = 0; i < count; ++i) estimates.Add(kind, seconds);
+             std::int64_t run) {
+  for (std::size_t i = 0; i < count; ++i) estimates.Add(kind, run);
 }
 
 TEST(RunEstimatesTest, RunsOfTheGroupCountBeforeThoseOfTheShapeAndOfTheQueue) {

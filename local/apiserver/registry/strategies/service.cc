@@ -8,10 +8,6 @@
 namespace berth::local {
 namespace {
 
-constexpr std::int64_t kLastPort = 65535;
-
-bool IsPortNumber(std::int64_t number) { return number >= 1 && number <= kLastPort; }
-
 void CheckPort(const Json& port, const std::string& path, bool needs_name,
                std::set<std::string>& names, std::vector<Cause>& causes) {
   constexpr const char* kRange = "must be between 1 and 65535, inclusive";

@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::size_t kMaxSubdomain = 253;
 constexpr std::size_t kMaxPortName = 15;
-constexpr int kLastPort = 65535;
 constexpr unsigned char kMappedMark = 0xff;
 
 // The bytes of an address; empty: `text` is none.
@@ -97,7 +96,7 @@ void CheckReference(const Json& reference, const std::string& path, std::vector<
 }
 
 std::vector<std::string> PortNumberErrors(const Json& number) {
-  if (number.is_number_integer() && number >= 1 && number <= kLastPort) return {};
+  if (number.is_number_integer() && IsPortNumber(number.get<std::int64_t>())) return {};
   return {"must be between 1 and 65535, inclusive"};
 }
 

@@ -3,11 +3,10 @@
 #include "local/apiserver/registry/json_access.h"
 #include "local/apiserver/registry/strategies/admission_rules.h"
 #include "local/apiserver/registry/strategies/strategies.h"
+#include "local/apiserver/schema/name_rules.h"
 
 namespace berth::local {
 namespace {
-
-constexpr std::int64_t kMostPort = 65535;
 
 void CheckClientConfig(const Json& webhook, const std::string& path, std::vector<Cause>& causes) {
   const Json* config = Member(webhook, "clientConfig");
@@ -29,7 +28,7 @@ void CheckClientConfig(const Json& webhook, const std::string& path, std::vector
     causes.push_back(RequiredError(at + ".namespace", "service namespace is required"));
   }
   const std::int64_t port = IntAt(*config, {"service", "port"}, 443);
-  if (port < 1 || port > kMostPort) {
+  if (!IsPortNumber(port)) {
     causes.push_back(InvalidError(at + ".port", port,
                                   "port is not valid: must be between 1 and 65535, inclusive"));
   }

@@ -28,7 +28,7 @@ class NodeTaintsTest : public ::testing::Test {
     ASSERT_TRUE(api_.Update(kNodes, "", "n", node, {.subresource = "status"}));
     Run(1);
   }
-  void Run(int seconds) { executor_.RunFor(std::chrono::seconds(seconds)); }
+  void Run(int time) { executor_.RunFor(std::chrono::seconds(time)); }
   // "KEY:EFFECT …", in their order.
   std::string Taints() {
     std::string text;
