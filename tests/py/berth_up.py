@@ -36,6 +36,7 @@ class BerthUp(KubectlClient):
         self.kubeconfig = os.path.join(self.folder, "kubeconfig")
         self.log_path = os.path.join(self.folder, "berth.log")
         self.kubectl_program = kubectl or KUBECTLS[0]
+        self.reads_directly = kubectl is None  # the test is about this kubectl
         self.program = program
         self.no_node = no_node  # the test brings its nodes
         self.images = list(images)
