@@ -5,18 +5,17 @@ where a test needs just one), AUDIT_LOGS (a folder: each cluster writes an audit
 loopback; no files or processes remain, also when the test is killed.
 """
 
-import base64
 import json
 import os
 import shutil
 import signal
-import ssl
 import subprocess
 import unittest
 import urllib.request
 
 from checkout import pods_see_checkout
 from kubectl_client import KubectlClient
+from object_reader import access_of
 from scratch import die_with_parent, scratch_folder
 from waiting import PATIENCE_SECONDS, wait_until
 
@@ -112,14 +111,12 @@ class BerthUp(KubectlClient):
 
     def call(self, method, path, body=None, token=None):
         """The answer to a request of the kubeconfig's user, or of the token's, for what Debian's kubectl cannot do. A PATCH is a merge patch."""
-        config = json.loads(self.kubectl("config", "view", "--raw", "-o", "json").stdout)
-        context = ssl.create_default_context(
-            cadata=base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"]).decode())
+        access = access_of(self.kubeconfig)
         request = urllib.request.Request(
-            config["clusters"][0]["cluster"]["server"] + path, None if body is None else json.dumps(body).encode(), method=method,
-            headers={"Authorization": f"Bearer {token or config['users'][0]['user']['token']}",
+            access.server + path, None if body is None else json.dumps(body).encode(), method=method,
+            headers={"Authorization": f"Bearer {token or access.token}",
                      "Content-Type": "application/merge-patch+json" if method == "PATCH" else "application/json"})
-        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS, context=context) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS, context=access.trust) as answer:
             return json.load(answer)
 
     def patch_status(self, path, status):

@@ -1,5 +1,6 @@
 """What tests ask of any cluster: kubectl and programs with the cluster's kubeconfig."""
 
+import functools
 import json
 import os
 import subprocess
@@ -21,7 +22,10 @@ class KubectlClient:
     APPLY_FLAGS = ()
     variables = {}
     reads_directly = True
-    reader = None
+
+    @functools.cached_property
+    def reader(self):
+        return ObjectReader(self.kubeconfig)
 
     def environment(self, kubeconfig=None):
         return {"PATH": os.environ["PATH"], "HOME": self.folder, "KUBECONFIG": kubeconfig or self.kubeconfig,
@@ -42,7 +46,6 @@ class KubectlClient:
     def get(self, *arguments):
         """The object, or None. `arguments` are those of kubectl get."""
         if self.reads_directly:
-            self.reader = self.reader or ObjectReader(self.kubeconfig)
             try:
                 return self.reader.get(*arguments)
             except NotUnderstood:

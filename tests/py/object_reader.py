@@ -11,6 +11,7 @@ import os
 import ssl
 import threading
 import urllib.parse
+from typing import NamedTuple
 
 import yaml
 
@@ -24,6 +25,32 @@ class NotUnderstood(Exception):
 
 class Refused(Exception):
     """The server is not there, or answers with another status than 200."""
+
+
+class Access(NamedTuple):
+    """What a kubeconfig says: the address of the server, the authority that it trusts, the token of its user (or None)."""
+
+    server: str
+    trust: ssl.SSLContext
+    token: str
+
+
+def access_of(kubeconfig):
+    with open(kubeconfig, encoding="utf-8") as file:
+        config = yaml.safe_load(file)
+    cluster = config["clusters"][0]["cluster"]
+    inline = cluster.get("certificate-authority-data")
+    trust = ssl.create_default_context(cadata=base64.b64decode(inline).decode() if inline else None,
+                                       cafile=None if inline else cluster["certificate-authority"])
+    return Access(cluster["server"], trust, config["users"][0]["user"].get("token"))
+
+
+def versions_of(root, discovery):
+    """(name of the group, path of the version, its resources) of each version, in the order of the server; `root` is /api or /apis."""
+    for group in discovery["items"]:
+        name = group["metadata"].get("name", "")
+        for version in group["versions"]:
+            yield name, "/".join(part for part in (root, name, version["version"]) if part), version.get("resources", [])
 
 
 class Question:
@@ -91,17 +118,14 @@ class ObjectReader:
         return self.resources[word]
 
     def learn(self, root, discovery):
-        for group in discovery["items"]:
-            name = group["metadata"].get("name", "")
-            for version in group["versions"]:
-                base = "/".join(part for part in (root, name, version["version"]) if part)
-                for resource in version.get("resources", []):
-                    plural = resource["resource"]
-                    found = (base, plural, resource["scope"] == "Namespaced")
-                    words = {plural, resource.get("singularResource"), resource["responseKind"]["kind"].lower(), *resource.get("shortNames", [])}
-                    for word in filter(None, words):
-                        self.resources.setdefault(word, found)
-                        self.resources.setdefault(f"{word}.{name}", found)
+        for group, base, resources in versions_of(root, discovery):
+            for resource in resources:
+                plural = resource["resource"]
+                found = (base, plural, resource["scope"] == "Namespaced")
+                words = {plural, resource.get("singularResource"), resource["responseKind"]["kind"].lower(), *resource.get("shortNames", [])}
+                for word in filter(None, words):
+                    self.resources.setdefault(word, found)
+                    self.resources.setdefault(f"{word}.{group}", found)
 
     def ask(self, path, accept="application/json"):
         """The answer to a GET. A connection that the server has closed meanwhile is made again."""
@@ -136,13 +160,8 @@ class ObjectReader:
 
     def connect(self):
         """(connection, value of the header Authorization)"""
-        with open(self.kubeconfig, encoding="utf-8") as file:
-            config = yaml.safe_load(file)
-        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        if "token" not in user:
+        access = access_of(self.kubeconfig)
+        if access.token is None:
             raise NotUnderstood("a user without a token")
-        server = urllib.parse.urlsplit(cluster["server"])
-        inline = cluster.get("certificate-authority-data")
-        trust = ssl.create_default_context(cadata=base64.b64decode(inline).decode() if inline else None,
-                                           cafile=None if inline else cluster["certificate-authority"])
-        return http.client.HTTPSConnection(server.hostname, server.port, timeout=SECONDS, context=trust), f"Bearer {user['token']}"
+        place = urllib.parse.urlsplit(access.server).netloc
+        return http.client.HTTPSConnection(place, timeout=SECONDS, context=access.trust), f"Bearer {access.token}"

@@ -1,17 +1,16 @@
 """Tests of the page in a browser: `berth up --dashboard`, Debian's Chromium, axe."""
 
-import base64
 import http.client
 import json
 import os
 import re
-import ssl
 import unittest
 import urllib.parse
 from shutil import which
 
 from berth_up import ROOT, BerthUpTest
 from browser import PROGRAM, Browser
+from object_reader import access_of
 
 AXE = os.path.join(ROOT, "build", "dashboard", "packages", "node_modules", "axe-core", "axe.min.js")
 SECONDS = 60
@@ -24,10 +23,7 @@ class PageTest(BerthUpTest):
     def setUp(self):
         super().setUp()
         self.cluster = self.start_cluster(flags=["--dashboard", "--read-api-actions"])
-        config = json.loads(self.cluster.kubectl("config", "view", "--raw", "-o", "json").stdout)
-        authority = config["clusters"][0]["cluster"]["certificate-authority-data"]
-        self.tls = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
-        self.admin = config["users"][0]["user"]["token"]
+        _, self.tls, self.admin = access_of(self.cluster.kubeconfig)
         self.browser = Browser(self.cluster.folder)
         self.addCleanup(self.browser.close)
 

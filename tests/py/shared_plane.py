@@ -8,6 +8,7 @@ something stays is ended, and the class gets a new one."""
 
 import atexit
 import http.client
+import itertools
 import json
 import re
 import shutil
@@ -17,6 +18,7 @@ import time
 
 from control_plane import ADMIN_TOKEN, ControlPlane
 from installation import Installation
+from object_reader import DISCOVERY, versions_of
 from scratch import scratch_folder
 
 # The cluster makes these names by itself; objects of the kinds in ENDING end with the object that they belong to.
@@ -25,7 +27,6 @@ OF_THE_CLUSTER = ("kube-root-ca.crt", "default", "kubernetes", *SYSTEM)
 ENDING = ("events", "leases", "endpoints", "endpointslices", "controllerrevisions")
 CLUSTER_GROUPS = ("", "kueue.x-k8s.io", "provisioning.berth.dev", "cloud.berth.dev", "autoscaling.x-k8s.io", "resource.k8s.io",
                   "scheduling.k8s.io", "node.k8s.io", "rbac.authorization.k8s.io", "apiextensions.k8s.io")
-DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 OBJECT = "application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadata"
 METADATA = "application/json;g=meta.k8s.io;v=v1;as=PartialObjectMetadataList"
 
@@ -65,11 +66,9 @@ class SharedPlane:
     def collections(self):
         """(the path of the group's version, the resource, whether its objects have namespaces) of what tests may make."""
         for root in ("/api", "/apis"):
-            for group in self.call("GET", root, DISCOVERY)["items"]:
-                name = group["metadata"].get("name", "")
-                version = group["versions"][0]
-                prefix = "/".join(part for part in (root, name, version["version"]) if part)
-                for resource in version.get("resources", []):
+            for name, versions in itertools.groupby(versions_of(root, self.call("GET", root, DISCOVERY)), key=lambda each: each[0]):
+                _, prefix, resources = next(versions)  # the preferred one
+                for resource in resources:
                     namespaced = resource["scope"] == "Namespaced"
                     if ({"list", "delete"} <= set(resource["verbs"]) and resource["resource"] not in ENDING
                             and (namespaced or name in CLUSTER_GROUPS)):

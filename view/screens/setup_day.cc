@@ -71,11 +71,9 @@ std::string MainOf(const FirstSetup& setup, const SetupTeam& team) {
 
 std::vector<std::string> CellsOf(const std::string& name, const Figures& figures,
                                  const std::string& resource) {
-  constexpr double kPercentOfOne = 100;
-  return {name, fmt::format("{:.0f}", figures.jobs), SpanOf(figures.wait_p50),
-          SpanOf(figures.wait_p90),
-          fmt::format("{:.0f} % of {}", HoursOf(figures.utilisation, resource) * kPercentOfOne,
-                      resource)};
+  return {
+      name, fmt::format("{:.0f}", figures.jobs), SpanOf(figures.wait_p50), SpanOf(figures.wait_p90),
+      fmt::format("{:.0f} % of {}", HoursOf(figures.utilisation, resource) * kPercent, resource)};
 }
 
 }  // namespace

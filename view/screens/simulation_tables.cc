@@ -20,7 +20,6 @@ using simulation::QuotaRow;
 using simulation::ReportRow;
 
 constexpr double kSecondsPerHour = 3600;
-constexpr double kPercent = 100;
 
 // Whether a table shows figures of a run, or what another run changes of them.
 enum class Kind { kFigures, kDifferences };

@@ -41,6 +41,7 @@ std::string SpanOf(double seconds);
 // The shortest text that reads as the same number, for CSV.
 std::string Shortest(double value);
 
+inline constexpr double kPercent = 100;
 double HoursOf(const simulation::UnitHours& hours, const std::string& resource);
 
 }  // namespace berth::view

@@ -4,17 +4,16 @@ topology, cost, forecasts of a change and writes have the rights of the caller.
 
 Method: real HTTPS with the authority of the kubeconfig, tokens of ServiceAccounts, RBAC of the embedded API."""
 
-import base64
 import http.client
 import json
 import os
 import re
-import ssl
 import subprocess
 import sys
 import threading
 
 from berth_up import ROOT, BerthUpTest, read_sample
+from object_reader import access_of
 from waiting import wait_until
 from openapi_forms import Forms
 
@@ -156,9 +155,7 @@ class ReadApiCluster(BerthUpTest):
         self.cluster = self.start_cluster(flags=["--read-api-listen", "127.0.0.1:0", "--read-api-actions", "--image", "say:1=/bin/echo",
                                                  "--image", "wait:1=/bin/sleep"])
         self.cluster.apply(QUEUES)
-        config = json.loads(self.cluster.kubectl("config", "view", "--raw", "-o", "json").stdout)
-        authority = config["clusters"][0]["cluster"]["certificate-authority-data"]
-        self.tls = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+        self.tls = access_of(self.cluster.kubeconfig).trust
         self.cluster.kubectl("create", "clusterrolebinding", "reader", "--clusterrole", "cluster-admin",
                              "--serviceaccount", "default:admin")
         self.cluster.kubectl("create", "serviceaccount", "admin")
