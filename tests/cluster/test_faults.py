@@ -7,6 +7,7 @@ jobs at a time; each test creates jobs, injects its fault meanwhile, and waits f
 
 import itertools
 import json
+import re
 import signal
 import sys
 import time
@@ -20,6 +21,29 @@ from test_queueing import JOB, QUEUES
 from toxic_proxy import ToxicProxy
 
 QUOTA = 2
+
+
+# The start of the pod of writes-0 and the end of the pod of writes-1.
+REFUSALS = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: refusals}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps, pods/status]}
+  validations:
+  - message: as ordered
+    expression: >-
+      object.kind == 'Pod'
+      ? object.status.phase != (object.metadata.name.startsWith('writes-0-') ? 'Running' : 'Succeeded')
+      : object.metadata.name != 'refused'
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: refusals}
+spec: {policyName: refusals, validationActions: [Deny]}
+"""
 
 
 def leases(duration, deadline):
@@ -161,6 +185,17 @@ class ConnectionTest(FaultsCase):
         for _ in range(15):
             self.proxy.reset()
             time.sleep(0.2)  # the harm takes its time
+        self.wait_for_jobs()
+
+    def test_kwok_loses_writes(self):
+        """The start of one pod and the end of another: the harness asks kwok to look again."""
+        self.plane.apply(REFUSALS)
+        self.plane.wait_until(lambda: self.plane.kubectl("create", "configmap", "refused", "--dry-run=server", check=False).returncode,
+                              "writes are refused")
+        self.send(2)
+        self.plane.wait_until(lambda: len(set(re.findall("(writes-[01]-[a-z0-9]+)[^\\n]*as ordered", self.plane.programs["kwok"].tail()))) == 2,
+                              "both writes are refused")
+        self.plane.kubectl("delete", "-f", "-", stdin=REFUSALS)
         self.wait_for_jobs()
 
     def test_server_refuses(self):

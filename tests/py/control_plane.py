@@ -12,6 +12,7 @@ the thread that started them ends, in whatever way.
 """
 
 import base64
+import datetime
 import json
 import os
 import signal
@@ -25,6 +26,7 @@ import urllib.request
 
 import fake_time
 from kubectl_client import KubectlClient
+from kwok_pods import is_overdue
 from scratch import die_with_parent
 from waiting import wait_until
 
@@ -308,27 +310,25 @@ users:
 
     # Waiting --------------------------------------------------------------------------------------
     def wait_despite_lost_writes(self, condition, what, seconds=200):
-        """Polls like `wait_until`; touches the pods that are Pending from time to time.
-
-        kwok 0.8 does not repeat a write that the API server answers with 500 or cuts, and kube-scheduler repeats a
-        lost binding after minutes. Both programs look again at a pod that has changed. Berth's gated pods are not
-        touched: an event about these pods could hide a fault of Berth."""
+        """Polls like `wait_until`; touches the pods that are overdue from time to time, so that kwok and kube-scheduler
+        look again. Berth's gated pods are not touched: an event about these pods could hide a fault of Berth."""
         deadline = time.monotonic() + seconds
         while True:
             try:
-                return self.wait_until(condition, what, seconds=20)
+                return self.wait_until(condition, what, seconds=10)
             except AssertionError as late:
                 if time.monotonic() > deadline:
                     raise AssertionError(f"not within {seconds} s: {what}") from late
-            self.touch_pending_pods()
+            self.touch_overdue_pods()
 
-    def touch_pending_pods(self):
+    def touch_overdue_pods(self):
+        now = datetime.datetime.now(datetime.timezone.utc)
         for pod in self.items("pods", "-A"):
-            name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
-            if pod["status"].get("phase") != "Pending" or "schedulingGates" in pod["spec"]:
+            if not is_overdue(pod, now):
                 continue
-            print(f"pod {namespace}/{name} on node {pod['spec'].get('nodeName')} is still Pending; kwok and "
-                  "kube-scheduler are asked to look again", file=sys.stderr)
+            name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+            print(f"pod {namespace}/{name} on node {pod['spec'].get('nodeName')} is still {pod['status'].get('phase')}; "
+                  "kwok and kube-scheduler are asked to look again", file=sys.stderr)
             self.kubectl("annotate", "--overwrite", "pod", name, "-n", namespace,
                          f"test.berth.dev/touched={time.time()}", check=False)
 
