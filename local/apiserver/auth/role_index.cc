@@ -135,7 +135,7 @@ const Grant* Rights::Find(const AccessAttributes& attributes, std::string_view r
   return nullptr;
 }
 
-struct Subject {
+struct SubjectRights {
   Rights everywhere;
   ByText<Rights> in_namespace;
 };
@@ -193,7 +193,7 @@ struct RoleIndex::State {
   std::shared_mutex mutex;  // guards what follows
   std::uint64_t generation = 1;
   ByText<RolePtr> roles;
-  ByText<Subject> subjects;
+  ByText<SubjectRights> subjects;
   ByText<std::vector<std::string>> subjects_of_binding;
 };
 
@@ -324,7 +324,7 @@ void RoleIndex::State::TakeBinding(const ObjectKey& key, const Json* binding) {
   for (const Json& one : ArrayAt(*binding, {"subjects"})) {
     const auto named = ReadSubject(one, key.namespace_name);
     if (!named) continue;
-    Subject& subject = subjects[named->key];
+    SubjectRights& subject = subjects[named->key];
     Rights& rights =
         key.namespace_name.empty() ? subject.everywhere : subject.in_namespace[key.namespace_name];
     rights.grants.push_back({id, text + named->text, slot});
