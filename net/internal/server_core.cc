@@ -87,14 +87,14 @@ std::shared_ptr<ServerSession> ServerCore::LargestSender() const {
   const auto heaviest =
       std::max_element(by_peer.begin(), by_peer.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  const std::shared_ptr<ServerSession>* largest = nullptr;
+  std::shared_ptr<ServerSession> largest;
   std::size_t most = 0;
   for (const auto& [session, bytes] : request_bytes) {
     if (session->peer() != heaviest->first || bytes < most) continue;
-    largest = &session;
+    largest = session;
     most = bytes;
   }
-  return *largest;
+  return largest;
 }
 
 void ServerCore::GiveRequestRoom(const std::shared_ptr<ServerSession>& session) {

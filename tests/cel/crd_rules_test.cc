@@ -7,12 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "api/yaml/yaml.h"
+#include "cel/containers.h"
 #include "tests/cel/support.h"
 
 namespace berth::cel {
 namespace {
-
-using Json = nlohmann::json;
 
 void CollectRules(const Json& schema, std::vector<std::string>& rules) {
   if (schema.is_array()) {

@@ -9,8 +9,6 @@
 namespace berth::cel {
 namespace {
 
-using Json = nlohmann::json;
-
 Json Variables() {
   return Json::parse(R"({
     "self": {"name": "a", "replicas": 3, "ratio": 0.5, "ready": true, "none": null,

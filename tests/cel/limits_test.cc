@@ -2,14 +2,13 @@
 // expressions made to be large, deep, slow or wasteful.
 #include <gtest/gtest.h>
 
+#include "cel/containers.h"
 #include "cel/value_json.h"
 #include "cel/value_text.h"
 #include "tests/cel/support.h"
 
 namespace berth::cel {
 namespace {
-
-using Json = nlohmann::json;
 
 std::string Repeat(std::string_view text, std::size_t count) {
   std::string result;

@@ -15,8 +15,6 @@
 namespace berth::cel {
 namespace {
 
-using Json = nlohmann::json;
-
 std::string Quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
