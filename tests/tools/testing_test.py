@@ -4,6 +4,7 @@ Method: the modules of tools/lib on scratch folders, with programs that count th
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import unittest
@@ -87,8 +88,8 @@ class ReachTest(ScratchTest):
 
 
 class RememberTest(ScratchTest):
-    def run_once(self, *words, **environment):
-        return subprocess.run([sys.executable, "-B", str(PROJECT / "tools/lib/remember.py"), "--", *words], capture_output=True, text=True, check=False,
+    def run_once(self, *words, remember=str(PROJECT / "tools/lib/remember.py"), **environment):
+        return subprocess.run([sys.executable, "-B", remember, "--", *words], capture_output=True, text=True, check=False,
                               env={**os.environ, "BERTH_CACHE": os.path.join(self.folder, "cache"), "BERTH_FORGET": "", **environment})
 
     def runs(self):
@@ -119,6 +120,16 @@ class RememberTest(ScratchTest):
             pathlib.Path(data, "file").write_text(text, encoding="utf-8")
             self.run_once(program, os.path.dirname(data))
             self.assertEqual(self.runs(), count)
+
+    def test_bytes_from_another_checkout_are_known(self):
+        """A compiler cache brings them, with the path of the checkout where they were compiled."""
+        text = f'#!/bin/sh\n# {self.folder}/one/source.cc\nprintf x >>"{self.folder}/runs"\n'
+        for checkout in ("one", "another"):
+            shutil.copytree(PROJECT / "tools/lib", os.path.join(self.folder, checkout, "tools/lib"))
+            program = self.write(f"{checkout}/program", text)
+            os.chmod(program, 0o755)
+            self.run_once(program, remember=os.path.join(self.folder, checkout, "tools/lib/remember.py"))
+            self.assertEqual(self.runs(), 1)
 
     def test_a_list_of_cases_is_always_asked_for(self):
         for _ in range(2):

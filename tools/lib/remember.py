@@ -18,14 +18,18 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 VARIABLES = ("RC_PARAMS", "GTEST_FILTER", "BERTH_SEED")
 
 
-def digest_of(paths, words=()):
-    """Of the bytes of files, without the path of the project, and of words."""
-    digest = hashlib.sha256()
+def digests_of(paths, words=()):
+    """Two, each of the bytes of files and of words without the path of the project: with this path in the bytes, which a compiler cache
+    brings from another checkout, and without, for what was compiled here. One that is known is enough."""
+    kept, removed = hashlib.sha256(), hashlib.sha256()
     for path in paths:
-        digest.update(pathlib.Path(path).read_bytes().replace(str(ROOT).encode(), b"") + b"\0")
-    for word in words:
-        digest.update(word.replace(str(ROOT), "").encode() + b"\0")
-    return digest.hexdigest()
+        content = pathlib.Path(path).read_bytes()
+        kept.update(content + b"\0")
+        removed.update(content.replace(str(ROOT).encode(), b"") + b"\0")
+    for digest in (kept, removed):
+        for word in words:
+            digest.update(word.replace(str(ROOT), "").encode() + b"\0")
+    return kept.hexdigest(), removed.hexdigest()
 
 
 def files_among(words):
@@ -42,17 +46,24 @@ def mark_files(action, kind, paths):
     stamps = cache.folder(kind)
     data = sorted(path for folder in ("tests", "manifests") for path in (ROOT / folder).rglob("*")
                   if path.is_file() and path.suffix not in (".cc", ".h", ".py", ".md", ".pyc"))
-    data_digest = digest_of(data, [str(path.relative_to(ROOT)) for path in data])
+    data_digest = digests_of(data, [str(path.relative_to(ROOT)) for path in data])[0]
     for path in paths:
-        stamp = stamps / digest_of([path], [data_digest])
-        if action == "--keep":
-            stamp.touch()
-        elif not stamp.exists() or os.environ.get("BERTH_FORGET") == "1":
+        own = [stamps / digest for digest in digests_of([path], [data_digest])]
+        if action == "--unknown" and not is_known(own):
             print(path)
         else:
-            stamp.touch()
+            keep(own, "")
     cache.prune(stamps)
     return 0
+
+
+def keep(stamps, text):
+    for stamp in stamps:
+        stamp.write_text(text)
+
+
+def is_known(stamps):
+    return os.environ.get("BERTH_FORGET") != "1" and any(stamp.exists() for stamp in stamps)
 
 
 def main():
@@ -66,15 +77,16 @@ def main():
         os.execv(command[0], command)
     passes = cache.folder("passes")
     environment = [f"{name}={os.environ.get(name, '')}" for name in VARIABLES]
-    stamp = passes / digest_of(files_among(command), command + environment)
-    if stamp.exists() and os.environ.get("BERTH_FORGET") != "1":
-        print(f"remembered: passed with the same bytes in {stamp.read_text().strip()}")
-        stamp.touch()
+    stamps = [passes / digest for digest in digests_of(list(files_among(command)), command + environment)]
+    if is_known(stamps):
+        text = next(stamp.read_text() for stamp in stamps if stamp.exists())
+        print(f"remembered: passed with the same bytes in {text.strip()}")
+        keep(stamps, text)
         return 0
     started = time.monotonic()
     status = subprocess.run(command, check=False).returncode
     if status == 0:
-        stamp.write_text(f"{time.monotonic() - started:.1f} s on {time.strftime('%Y-%m-%d', time.gmtime())}\n")
+        keep(stamps, f"{time.monotonic() - started:.1f} s on {time.strftime('%Y-%m-%d', time.gmtime())}\n")
         cache.prune(passes)
     return status if status >= 0 else 128 - status
 
