@@ -193,7 +193,7 @@ class ConnectionTest(FaultsCase):
         self.plane.wait_until(lambda: self.plane.kubectl("create", "configmap", "refused", "--dry-run=server", check=False).returncode,
                               "writes are refused")
         self.send(2)
-        self.plane.wait_until(lambda: len(set(re.findall("(writes-[01]-[a-z0-9]+)[^\\n]*as ordered", self.plane.programs["kwok"].tail()))) == 2,
+        self.plane.wait_until(lambda: len(set(re.findall("(writes-[01]-[a-z0-9]+)[^\\n]*as ordered", self.plane.programs["kwok"].log()))) == 2,
                               "both writes are refused")
         self.plane.kubectl("delete", "-f", "-", stdin=REFUSALS)
         self.wait_for_jobs()

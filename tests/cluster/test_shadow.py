@@ -42,12 +42,12 @@ class ShadowTest(ClusterTest):
     def setUpClass(cls):
         super().setUpClass()
         installed = ("-n", NAMESPACE, "deployment,configmap,service,serviceaccount")
-        before = cls.written(*installed)
+        before = cls.versions(*installed)
         assert len(before) == 6, before
         for _ in range(2):
             done = cls.plane.kubectl("apply", "--server-side", "-k", MANIFESTS)
             assert not done.stderr, done.stderr
-        assert cls.written(*installed) == before
+        assert cls.versions(*installed) == before
         roles = rbac.read_roles(os.path.join(MANIFESTS, "rbac.yaml"))
         cls.witness = Witness(
             cls.berth.write_inline_kubeconfig("shadow-inline.kubeconfig", token=cls.token()),
@@ -55,18 +55,19 @@ class ShadowTest(ClusterTest):
         cls.addClassCleanup(cls.witness.close)
 
     @classmethod
-    def written(cls, *what):
-        """{uid: the object of manifests/, without the fields that Kubernetes' own controllers write meanwhile}"""
-        objects = {}
+    def versions(cls, *what):
+        """{uid: version}; a Deployment, whose status changes with its pod, stands for itself without the status."""
+        versions = {}
         for item in cls.plane.items(*what):
-            if not item["metadata"]["name"].startswith("kueue-"):
+            meta = item["metadata"]
+            if not meta["name"].startswith("kueue-"):
                 continue  # Kubernetes' own, such as kube-root-ca.crt
-            item.pop("status", None)
-            for field in ("resourceVersion", "managedFields"):
-                item["metadata"].pop(field, None)
-            item["metadata"].get("annotations", {}).pop("deployment.kubernetes.io/revision", None)
-            objects[item["metadata"]["uid"]] = item
-        return objects
+            versions[meta["uid"]] = meta["resourceVersion"]
+            if item["kind"] == "Deployment":
+                meta.get("annotations", {}).pop("deployment.kubernetes.io/revision", None)
+                meta = {key: value for key, value in meta.items() if key not in ("resourceVersion", "managedFields")}
+                versions[meta["uid"]] = (meta, item["spec"])
+        return versions
 
     @classmethod
     def token(cls):

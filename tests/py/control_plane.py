@@ -105,9 +105,12 @@ class Program:
             self.process.wait(timeout=10)
         self.process = None
 
-    def tail(self):
+    def log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as log:
-            return log.read()[-3000:]
+            return log.read()
+
+    def tail(self):
+        return self.log()[-3000:]
 
 
 class ControlPlane(KubectlClient):

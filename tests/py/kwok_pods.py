@@ -7,6 +7,7 @@ import datetime
 import re
 
 LATE = 5  # seconds
+DURATIONS = ("test.berth.dev/run-for", "pod-complete.stage.kwok.x-k8s.io/delay")  # annotations, as in stages.yaml
 UNITS = {"h": 3600, "m": 60, "s": 1, "ms": 0.001}
 
 
@@ -29,6 +30,7 @@ def is_overdue(pod, now):
     if status.get("phase") == "Running" and "startTime" in status:
         if not any(owner["kind"] == "Job" for owner in meta.get("ownerReferences", [])):
             return False
-        runs = seconds_of(meta.get("annotations", {}).get("test.berth.dev/run-for", "1s"))
-        return age(status["startTime"], now) > runs + LATE
+        annotations = meta.get("annotations", {})
+        runs = next((annotations[name] for name in DURATIONS if name in annotations), "1s")
+        return age(status["startTime"], now) > seconds_of(runs) + LATE
     return False

@@ -1,6 +1,8 @@
-"""Goal: tests/py/run.py runs each test of its files once, in any division into parts, and tells what it cannot find.
-Method: files of tests that print their names."""
+"""Goal: tests/py/run.py runs each test of its files once, in any division into parts, and tells what it cannot find;
+the harness touches the pods whose next stage is late, and no others.
+Method: files of tests that print their names; pods of known ages."""
 
+import datetime
 import pathlib
 import subprocess
 import sys
@@ -8,7 +10,8 @@ import unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "tests" / "py"))
-from scratch import ScratchTest  # noqa: E402 (the folder is known only now)
+from kwok_pods import is_overdue  # noqa: E402 (the folder is known only now)
+from scratch import ScratchTest  # noqa: E402
 
 FILE = """
 import unittest
@@ -72,6 +75,23 @@ class RunnerTest(ScratchTest):
         told = self.run_files(path, "Described.test_a").stderr
         self.assertIn("of purpose", told)
         self.assertIn("a dict and a text", told)
+
+
+class OverduePodsTest(unittest.TestCase):
+    def test_a_pod_is_overdue_when_its_next_stage_is_late(self):
+        now = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.timezone.utc)
+        minute_ago, job = "2026-01-01T11:59:00Z", [{"kind": "Job"}]
+        run_for, recorded = "test.berth.dev/run-for", "pod-complete.stage.kwok.x-k8s.io/delay"
+        rows = (("Pending", {}, {}, True), ("Pending", {}, {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}, False),
+                ("Running", {}, {}, False), ("Running", {"ownerReferences": job}, {}, True),
+                ("Running", {"ownerReferences": job, "annotations": {run_for: "300ms"}}, {}, True),
+                ("Running", {"ownerReferences": job, "annotations": {run_for: "1m30s"}}, {}, False),
+                ("Running", {"ownerReferences": job, "annotations": {recorded: "10m"}}, {}, False),
+                ("Running", {"deletionTimestamp": minute_ago}, {}, True), ("Succeeded", {"ownerReferences": job}, {}, False))
+        for phase, meta, spec, overdue in rows:
+            with self.subTest(phase=phase, meta=meta):
+                pod = {"metadata": {"creationTimestamp": minute_ago, **meta}, "spec": spec, "status": {"phase": phase, "startTime": minute_ago}}
+                self.assertEqual(is_overdue(pod, now), overdue)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,10 @@ Method: the requests of tests/py/api_rows.py, whose outcomes on a real one are i
 (tests/cluster/test_api.py)."""
 
 import json
-import re
-import ssl
 
 import api_rows
 from berth_up import BerthUpTest
-from rbac import decode
+from object_reader import access_of
 
 
 # Where `berth up` answers otherwise, with the reason: (row, number of the request) -> (key, reason).
@@ -28,13 +26,8 @@ class ApiRowsTest(BerthUpTest):
 
     def test_rows(self):
         cluster = self.start_cluster(flags=["--no-controllers"])
-        with open(cluster.kubeconfig, encoding="utf-8") as file:
-            text = file.read()
-        server, token, authority = (
-            re.search(name + r": (\S+)", text).group(1)
-            for name in ("server", "token", "certificate-authority-data"))
-        context = ssl.create_default_context(cadata=decode(authority))
-        outcomes = api_rows.play(api_rows.sender(server, token, context))
+        server, trust, token = access_of(cluster.kubeconfig)
+        outcomes = api_rows.play(api_rows.sender(server, token, trust))
         recorded = api_rows.recorded()
         self.assertEqual(set(outcomes), set(recorded))
         for name, row in recorded.items():

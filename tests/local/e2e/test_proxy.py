@@ -6,15 +6,13 @@ a user's certificate."""
 
 import http.client
 import json
-import ssl
 import threading
 import unittest
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-import yaml
 from berth_up import KUBECTLS, BerthUpTest
-from rbac import decode
+from object_reader import access_of
 from waiting import wait_until
 
 ROOM = {"cpu": "4", "memory": "4Gi", "pods": "50"}
@@ -66,16 +64,12 @@ class ProxyTest(BerthUpTest):
                                        "spec": {"selector": {"app": "mirror"},
                                                 "ports": [{"port": 80, "targetPort": 8080, "name": "web"}]}}))
         wait_until(lambda: "listening" in self.cluster.kubectl("logs", "mirror", check=False).stdout, "the program listens")
-        with open(self.cluster.kubeconfig, encoding="utf-8") as file:
-            self.config = yaml.safe_load(file)
+        self.access = access_of(self.cluster.kubeconfig)
 
     def ask(self, path, method="GET", body=None, headers=None, token=None):
-        server = urllib.parse.urlsplit(self.config["clusters"][0]["cluster"]["server"])
-        authority = decode(self.config["clusters"][0]["cluster"]["certificate-authority-data"])
-        client = http.client.HTTPSConnection(server.hostname, server.port, timeout=30,
-                                             context=ssl.create_default_context(cadata=authority))
+        client = http.client.HTTPSConnection(urllib.parse.urlsplit(self.access.server).netloc, timeout=30, context=self.access.trust)
         self.addCleanup(client.close)
-        token = token or self.config["users"][0]["user"]["token"]
+        token = token or self.access.token
         client.request(method, path, body, {"Authorization": "Bearer " + token, **(headers or {})})
         answer = client.getresponse()
         return answer.status, answer.headers, answer.read().decode()
