@@ -245,6 +245,7 @@ enum class Remark : std::uint8_t {
   kNamespaceMismatch,
   kRequestsAboveLimits,
   kWaitingForPodsReady,  // pods of a workload with quota are not ready
+  kParkedComeFirst,      // a parked workload before it fits, and is about to be tried again
   kOwnersComeFirst,      // would borrow, and owners of the quota have more workloads to try
   kHeldForPreemptor,     // the quota is kept for `held_for`, which has preempted others for it
   kPlaceIsKept,       // it would delay `held_for`, for which the queue keeps a place at `remark_at`

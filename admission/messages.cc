@@ -143,6 +143,7 @@ std::string_view RuleBehind(const Decision& decision) {
   if (decision.keeps_plan || decision.remark == Remark::kHeldForPreemptor) {
     return "preemptor-keeps-what-it-freed";
   }
+  if (decision.remark == Remark::kParkedComeFirst) return "parked-first";
   if (decision.remark == Remark::kOwnersComeFirst) return "owners-before-borrowers";
   if (decision.remark == Remark::kPlaceIsKept) return "kept-places";
   if (decision.remark == Remark::kPreemptionPutOff) return "victim-rules";
@@ -240,6 +241,9 @@ std::string PendingMessage(const PendingFacts& facts, const Vocabulary& vocabula
     case Remark::kFitsAfterPreemptions:
       return "Workload has overlapping preemption targets with another workload, but will fit "
              "after these preemptions complete";
+    case Remark::kParkedComeFirst:
+      return "Workload fits, but a workload before it in the queue fits, too, and is about to be "
+             "tried again";
     case Remark::kOwnersComeFirst:
       return "The workload would borrow quota, and workloads of the queues that own the quota go "
              "first";

@@ -12,8 +12,8 @@ constexpr bool OwnRules::*kSwitches[] = {
     &OwnRules::hold_until_stopped,       &OwnRules::hear_late_answers,
     &OwnRules::park_heads_not_tried,     &OwnRules::preemptor_keeps_what_it_freed,
     &OwnRules::no_preemption_in_return,  &OwnRules::owners_before_borrowers,
-    &OwnRules::spare_the_just_admitted,  &OwnRules::spare_the_preempted,
-    &OwnRules::rescan_after_changes,
+    &OwnRules::spare_the_just_admitted,  &OwnRules::parked_first,
+    &OwnRules::spare_the_preempted,      &OwnRules::rescan_after_changes,
 };
 constexpr std::string_view kNames[] = {
     "wake-without-local-queue", "victims-for-pods",
@@ -22,8 +22,8 @@ constexpr std::string_view kNames[] = {
     "hold-until-stopped",       "hear-late-answers",
     "park-heads-not-tried",     "preemptor-keeps-what-it-freed",
     "no-preemption-in-return",  "owners-before-borrowers",
-    "spare-the-just-admitted",  "spare-the-preempted",
-    "rescan-after-changes",
+    "spare-the-just-admitted",  "parked-first",
+    "spare-the-preempted",      "rescan-after-changes",
 };
 constexpr std::string_view kOldName = "owners-before-returning-borrowers";
 constexpr std::string_view kNewName = "owners-before-borrowers";

@@ -66,6 +66,10 @@ struct OwnRules {
   // (Kueue preempts at once, so that the victim was started for nothing.)
   bool spare_the_just_admitted = true;
 
+  // A workload leaves the room to a parked workload of its queue that precedes it, fits now, and is
+  // about to be tried again. (Kueue admits the workload, and the parked one preempts it.)
+  bool parked_first = true;
+
   // If two candidates of equal priority got their quota in the same second, the one that was
   // preempted before is preempted last. (Kueue compares the UIDs.)
   bool spare_the_preempted = true;

@@ -84,8 +84,8 @@ Scheduler::Scheduler(const SchedulerConfig& config)
       user_shares_(state_, queues_),
       cycle_runner_({state_, queues_, config_.gates, config_.own_rules, search_, history_,
                      config_.fair_sharing.has_value(), config_.block_admission,
-                     config_.ignore_undeclared_resources, kept_places_, victim_rules_,
-                     new_victims_}) {
+                     config_.ignore_undeclared_resources, kept_places_, victim_rules_, new_victims_,
+                     wakes_, records_}) {
   info_options_.ordering.pods_ready_requeuing = config.pods_ready_requeuing;
   info_options_.ordering.priority_sorting_within_cohort =
       config.gates.priority_sorting_within_cohort;

@@ -42,6 +42,12 @@ void WakeRequests::AddTreeOf(ClusterQueueId queue) {
   if (const std::optional<WakeTarget> tree = TreeOf(state_, queue)) targets_.insert(*tree);
 }
 
+bool WakeRequests::HasTreeOf(ClusterQueueId queue) const {
+  if (targets_.empty()) return false;
+  const std::optional<WakeTarget> tree = TreeOf(state_, queue);
+  return tree && targets_.contains(*tree);
+}
+
 void WakeRequests::AddLeft(const std::optional<WakeTarget>& before,
                            const std::optional<WakeTarget>& after) {
   if (own_rules_.wake_the_tree_left && before && before != after) targets_.insert(*before);

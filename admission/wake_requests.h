@@ -34,6 +34,8 @@ class WakeRequests {
   // The queues that use the reservation's nodes.
   void AddUsersOfNodes(const Reservation& held);
 
+  // Whether the tree of the queue is requested.
+  bool HasTreeOf(ClusterQueueId queue) const;
   bool empty() const { return targets_.empty() && freed_flavors_.empty(); }
   // The requests without the cohorts below a requested cohort. Removes all requests.
   std::vector<WakeTarget> Take();

@@ -363,6 +363,21 @@ bool PendingQueue::IsWaiting(NodeIndex node) const {
          (at(node).pending_in == PendingIn::kGroup && !IsActive(node));
 }
 
+std::vector<NodeIndex> PendingQueue::ParkedBefore(NodeIndex node, std::size_t most) const {
+  std::vector<NodeIndex> before;
+  if (marked_shapes_.empty()) return before;
+  const PendingRank rank = RankOf(node);
+  for (const std::int32_t shape : marked_shapes_) {
+    for (const std::int32_t index : shapes_[static_cast<std::size_t>(shape)].groups) {
+      const Bag& parked = groups_[static_cast<std::size_t>(index)].parked();
+      if (parked.count > 0 && Before(RankOf(parked.heap), rank)) before.push_back(parked.heap);
+    }
+  }
+  before = Sorted(std::move(before));
+  before.resize(std::min(before.size(), most));
+  return before;
+}
+
 bool PendingQueue::MayWake(const PendingNode& node, WallTime now) const {
   return !node.requeued_false && (!node.requeue_at || *node.requeue_at <= now);
 }

@@ -112,6 +112,9 @@ class PendingQueue {
   bool IsMarked(std::uint64_t shape) const;
   bool IsActive(NodeIndex node) const;
   bool IsWaiting(NodeIndex node) const;  // parked or in backoff
+  // Parked workloads of marked shapes that precede the node, the first of each namespace and shape,
+  // in order, at most `most`; O(number of marked shapes).
+  std::vector<NodeIndex> ParkedBefore(NodeIndex node, std::size_t most) const;
 
   // Makes active: parked workloads whose namespace passes, and those in backoff whose instant has
   // come. Drops all marks. Returns their number; appends them to `woken` if that is not null.
@@ -173,6 +176,7 @@ class PendingQueue {
     Bag& active() { return bags[active_bag]; }
     Bag& parked() { return bags[1 - active_bag]; }
     const Bag& active() const { return bags[active_bag]; }
+    const Bag& parked() const { return bags[1 - active_bag]; }
   };
   struct ShapeGroups {
     std::uint64_t hash = 0;

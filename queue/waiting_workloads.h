@@ -27,6 +27,11 @@ class WaitingWorkloads {
     PendingRank rank;
   };
   std::vector<Ranked> AllRanked() const;
+  // The parked workloads that precede `workload`, in order, at most `most`: of those with one shape
+  // and namespace the first, and only of shapes that have been tried since the last wake-up.
+  std::vector<WorkloadId> ParkedBefore(WorkloadId workload, std::size_t most) const {
+    return queue_.pending.ParkedBefore(workload, most);
+  }
   // Changes whenever the workloads that All returns, their order or their objects do.
   std::uint64_t version() const { return queue_.version; }
 

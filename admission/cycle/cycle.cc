@@ -212,6 +212,13 @@ void Cycle::SkipWithoutRoom(CycleEntry& entry) {
   if (entry.input.plan != nullptr) room_.KeepFreed(entry);
 }
 
+// The other workloads of the shape are behind the parked one, too.
+void Cycle::SkipForParked(CycleEntry& entry) {
+  Skip(entry, Remark::kParkedComeFirst);
+  entry.decision.requeue_reason = queue::RequeueReason::kNoFit;
+  entry.decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
+}
+
 void Cycle::SkipForPlace(CycleEntry& entry, const KeptPlace& place) {
   Skip(entry, Remark::kPlaceIsKept);
   entry.decision.held_for = place.object;
@@ -295,6 +302,8 @@ void Cycle::ProcessNow(CycleEntry& entry) {
   } else if (!decision.second_pass && YieldsToBlocked(entry)) {
     Skip(entry, Remark::kWaitingForPodsReady);
     decision.assignment.scan.positions.clear();
+  } else if (parked_.GoFirst(entry)) {
+    SkipForParked(entry);
   } else if (owners_.GoBefore(entry)) {
     Skip(entry, Remark::kOwnersComeFirst);
     decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
@@ -305,6 +314,7 @@ void Cycle::ProcessNow(CycleEntry& entry) {
     Admit(entry);
     if (entry.input.replaces != nullptr) context_.search.Exclude(*entry.input.replaces);
     owners_.NoteAdmitted(entry);
+    parked_.NoteAdmitted(entry);
   }
 }
 

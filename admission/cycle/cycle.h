@@ -4,7 +4,8 @@
 //              nomination.h                   cycle_entry.h, tournament.h
 //
 // While entries are processed: room left and claims (cycle_room.h), victims (cycle_preemptions.h),
-// plans that go first (cycle_plans.h), owners before borrowers (cycle_owners.h).
+// plans that go first (cycle_plans.h), owners before borrowers (cycle_owners.h), parked workloads
+// that go first (cycle_parked.h).
 //
 // Order: classical, by borrowing height, priority, queue-order instant, name of the queue; fair
 // sharing, by a tournament down the cohort tree for each next entry. Workloads that have quota and
@@ -21,6 +22,7 @@
 
 #include "admission/cycle/cycle_entry.h"
 #include "admission/cycle/cycle_owners.h"
+#include "admission/cycle/cycle_parked.h"
 #include "admission/cycle/cycle_plans.h"
 #include "admission/cycle/cycle_preemptions.h"
 #include "admission/cycle/cycle_room.h"
@@ -40,6 +42,7 @@ class Cycle {
         room_(context, preemptions_),
         plans_(context, preemptions_, room_),
         owners_(context),
+        parked_(context),
         tournament_(context.state, context.gates, context.search.shares()) {}
   Cycle(const Cycle&) = delete;
   Cycle& operator=(const Cycle&) = delete;
@@ -67,6 +70,7 @@ class Cycle {
   bool YieldsToBlocked(const CycleEntry& entry) const;
   void Skip(CycleEntry& entry, Remark remark);
   void SkipWithoutRoom(CycleEntry& entry);
+  void SkipForParked(CycleEntry& entry);
   void SkipForPlace(CycleEntry& entry, const KeptPlace& place);
   bool PutsOff(CycleEntry& entry);
   bool LosesTooMuch(CycleEntry& entry);
@@ -88,6 +92,7 @@ class Cycle {
   CycleRoom room_;
   CyclePlans plans_;
   CycleOwners owners_;
+  CycleParked parked_;
   Tournament tournament_;
   bool admitted_ = false;  // some entry was admitted in this cycle
 };

@@ -23,6 +23,8 @@ namespace berth::admission {
 class KeptPlaces;
 class NewVictims;
 class VictimRules;
+class WakeRequests;
+class WorkloadRecords;
 struct KeptPlace;
 
 // The objects that all cycles of a scheduler use. All must outlive the cycles.
@@ -39,6 +41,8 @@ struct CycleContext {
   const KeptPlaces& kept_places;
   VictimRules& victim_rules;
   NewVictims& new_victims;
+  const WakeRequests& wakes;
+  const WorkloadRecords& records;
 };
 
 // A head with the facts that the cycle needs.

@@ -13,12 +13,6 @@ namespace {
 constexpr int kMostTried = 8;
 constexpr Duration kStaleAfter = std::chrono::seconds(1);
 
-// No victims: the place is for what fits without preemption.
-class NoPreemption : public PreemptionOracle {
- public:
-  Answer Simulate(FlavorResourceId /*flavor_resource*/, Amount /*amount*/) override { return {}; }
-};
-
 }  // namespace
 
 void KeptPlaces::SetRule(ClusterQueueId queue, const api::ReserveAfter& after, int count) {

@@ -8,7 +8,13 @@ import xml.etree.ElementTree
 
 import cache
 
-FOREVER = "import ctypes, signal; ctypes.CDLL(None).prctl(1, signal.SIGKILL)\nwhile True: pass"  # ends with its parent
+# An endless loop that ends with its parent, whose number is the argument. The parent may end before the call of prctl.
+FOREVER = """
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+if os.getppid() != int(sys.argv[1]): sys.exit()
+while True: pass
+"""
 
 
 def commit_of(root):
@@ -22,7 +28,7 @@ def commit_of(root):
 def play_round(build, label, report):
     """{test: passed} of one run of the label; the skipped tests are left out."""
     cores = os.cpu_count() or 1
-    loops = [subprocess.Popen([sys.executable, "-c", FOREVER]) for _ in range(cores)]
+    loops = [subprocess.Popen([sys.executable, "-c", FOREVER, str(os.getpid())]) for _ in range(cores)]
     try:
         subprocess.run([build.parents[1] / "tools/test", "-L", f"^{label}$"], check=False,
                        env={**os.environ, "BERTH_FORGET": "1"})

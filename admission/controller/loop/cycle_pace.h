@@ -27,7 +27,7 @@ namespace berth::admission {
 
 class CyclePace {
  public:
-  static constexpr Duration kCalm = std::chrono::seconds(10);
+  static constexpr Duration kCalm = std::chrono::seconds(3);
   static constexpr Duration kCalmBatch = std::chrono::milliseconds(50);
   static constexpr Duration kLoneBatch = std::chrono::milliseconds(5);
 

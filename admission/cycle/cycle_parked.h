@@ -1,0 +1,49 @@
+// admission/cycle/cycle_parked.h — the rule parked-first (own_rules.h) in one cycle: parked
+// workloads for which room has come free since they were tried.
+//
+//     parked: does not fit ──▶ quota is released ──▶ wake-up is requested ──▶ wake-up: tried again
+//                                                      │
+//                  a workload behind it, in this time: waits if the parked one fits
+//
+// Wake-ups are batched (controller/loop/cycle_pace.h). Until they run, a smaller workload behind a
+// parked one would take the room, and the parked one would preempt it or wait on. Only parked
+// workloads that were tried since the last wake-up count, and only those that fit now: a workload
+// that fits nowhere holds nothing back.
+//
+// A cycle in which no wake-up of the entry's tree is requested costs a look at the requests; else
+// each entry that would be admitted costs up to kMostTried assignments of flavors.
+//
+// Threads: one. Errors: none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include "admission/cycle/cycle_entry.h"
+
+namespace berth::admission {
+
+class CycleParked {
+ public:
+  static constexpr std::size_t kMostTried = 4;  // parked workloads that are looked at
+  // A queue that admits nothing meanwhile holds back so many entries, and then none until it has
+  // admitted one: a parked workload that always fits until it is tried must not stop others for
+  // ever.
+  static constexpr std::int32_t kMostHeld = 1000;
+
+  explicit CycleParked(const CycleContext& context) : context_(context) {}
+
+  // Call for each admitted entry.
+  void NoteAdmitted(const CycleEntry& entry);
+  // Whether `entry`, which would be admitted, leaves its room to a parked workload of its queue.
+  bool GoFirst(const CycleEntry& entry);
+
+ private:
+  bool Fits(WorkloadId parked, ClusterQueueId queue) const;
+
+  CycleContext context_;
+  std::map<ClusterQueueId, std::int32_t> held_;  // entries held back since the last admission
+};
+
+}  // namespace berth::admission
