@@ -358,11 +358,6 @@ bool PendingQueue::IsActive(NodeIndex node) const {
          groups_[static_cast<std::size_t>(asked.index)].active_bag == asked.bag;
 }
 
-bool PendingQueue::IsWaiting(NodeIndex node) const {
-  return at(node).pending_in == PendingIn::kBackoff ||
-         (at(node).pending_in == PendingIn::kGroup && !IsActive(node));
-}
-
 std::vector<NodeIndex> PendingQueue::ParkedBefore(NodeIndex node, std::size_t most) const {
   std::vector<NodeIndex> before;
   if (marked_shapes_.empty()) return before;

@@ -111,7 +111,6 @@ class PendingQueue {
   void BulkPark(NodeIndex like, std::vector<NodeIndex>& parked);
   bool IsMarked(std::uint64_t shape) const;
   bool IsActive(NodeIndex node) const;
-  bool IsWaiting(NodeIndex node) const;  // parked or in backoff
   // Parked workloads of marked shapes that precede the node, the first of each namespace and shape,
   // in order, at most `most`; O(number of marked shapes).
   std::vector<NodeIndex> ParkedBefore(NodeIndex node, std::size_t most) const;

@@ -421,8 +421,8 @@ Destination QueueSet::PlaceOf(WorkloadId workload) const {
   if (static_cast<std::size_t>(workload) >= nodes_.size()) return Destination::kNone;
   const ClusterQueueId queue = node(workload).cluster_queue;
   if (queue < 0) return Destination::kNone;
-  return entry(queue).pending.IsWaiting(workload) ? Destination::kInadmissible
-                                                  : Destination::kActive;
+  return entry(queue).pending.IsActive(workload) ? Destination::kActive
+                                                 : Destination::kInadmissible;
 }
 
 // The heads of a QueueSet: taking heads, and requeueing decided ones.

@@ -30,7 +30,7 @@ struct ParkedRow {
   api::QueueingStrategy strategy = api::QueueingStrategy::kBestEffortFifo;
   int parked = 4;    // GPUs that "parked" asks for
   int still_on = 0;  // GPUs of another workload, which goes on
-  int priority = 0;  // of "late"; "parked" has 1
+  int priority = 0;  // the priority of "late"; "parked" has 1
   bool hashing = true;
   std::string cycle;
   std::string after_wake_up;
