@@ -207,7 +207,9 @@ class Scheduler {
   std::map<std::string, api::StringMap> namespace_labels_;
   SecondPasses second_passes_;
   PreemptionHistory history_;
-  ClusterState state_;  // aligned to cache lines: the members above fill whole ones
+  std::int64_t cycle_ = 0;
+  std::vector<queue::Head> heads_;  // each cycle reuses the memory
+  ClusterState state_;              // aligned to cache lines: the members above fill whole ones
   PreemptionSearch search_;
   PodDefaults pod_defaults_;
   DeviceClaims device_claims_;
@@ -226,10 +228,8 @@ class Scheduler {
   SliceReplacements slices_;
   SharingUsage sharing_;
   UserShares user_shares_;
-  std::int64_t cycle_ = 0;
   Cycle cycle_runner_;
-  // Memory that every cycle reuses.
-  std::vector<queue::Head> heads_;
+  // Memory that every cycle reuses, like heads_.
   std::vector<HeadInput> inputs_;
   CycleResult result_;
 };
