@@ -16,17 +16,11 @@ void CycleParked::NoteAdmitted(const CycleEntry& entry) {
 bool CycleParked::Fits(WorkloadId parked, ClusterQueueId queue) const {
   const queue::WorkloadInfo& info = context_.records.at(parked).info;
   if (info.failed_check || !context_.queues.NamespacePasses({parked, queue})) return false;
-  NoPreemption oracle;
-  const FlavorAssigner::Context assigner_context{context_.state,
-                                                 context_.gates,
-                                                 context_.fair_sharing,
-                                                 0,
-                                                 context_.gates.topology_aware_scheduling,
-                                                 context_.ignore_undeclared_resources};
-  FlavorAssigner assigner(assigner_context, info, queue, nullptr, nullptr, oracle);
   Assignment assignment;
-  assigner.Assign({}, assignment);
-  return assignment.mode == AssignmentMode::kFit;
+  return FitsWithoutPreemption(
+      {context_.state, context_.gates, context_.fair_sharing, 0,
+       context_.gates.topology_aware_scheduling, context_.ignore_undeclared_resources},
+      info, queue, assignment);
 }
 
 bool CycleParked::GoFirst(const CycleEntry& entry) {

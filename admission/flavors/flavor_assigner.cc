@@ -270,4 +270,17 @@ void FlavorAssigner::Finish(Assignment& assignment) const {
   assignment.scan.positions.clear();  // the one flavor is tried each time
 }
 
+bool FitsWithoutPreemption(const FlavorAssigner::Context& context,
+                           const queue::WorkloadInfo& workload, ClusterQueueId queue,
+                           Assignment& assignment) {
+  class NoPreemption : public PreemptionOracle {
+   public:
+    Answer Simulate(FlavorResourceId /*flavor_resource*/, Amount /*amount*/) override { return {}; }
+  };
+  NoPreemption oracle;
+  FlavorAssigner assigner(context, workload, queue, nullptr, nullptr, oracle);
+  assigner.Assign({}, assignment);
+  return assignment.mode == AssignmentMode::kFit;
+}
+
 }  // namespace berth::admission

@@ -101,4 +101,10 @@ class FlavorAssigner {
   FlavorQuota quota_;
 };
 
+// Whether all pods of the workload that need quota fit in the state as it is, without preemption.
+// Overwrites `assignment`.
+bool FitsWithoutPreemption(const FlavorAssigner::Context& context,
+                           const queue::WorkloadInfo& workload, ClusterQueueId queue,
+                           Assignment& assignment);
+
 }  // namespace berth::admission

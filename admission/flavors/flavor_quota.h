@@ -28,12 +28,6 @@ class PreemptionOracle {
   virtual Answer Simulate(FlavorResourceId flavor_resource, Amount amount) = 0;
 };
 
-// For workloads that have to fit without victims.
-class NoPreemption : public PreemptionOracle {
- public:
-  Answer Simulate(FlavorResourceId /*flavor_resource*/, Amount /*amount*/) override { return {}; }
-};
-
 // A request of a pod-set group for one flavor-resource.
 struct QuotaDemand {
   FlavorResourceId flavor_resource = -1;

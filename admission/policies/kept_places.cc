@@ -126,20 +126,15 @@ void KeptPlaces::TakeOut(const End& end) {
 // Whether the workload fits in the state as it is; then `place` has its usage and its nodes.
 bool KeptPlaces::FitsNow(WorkloadId workload, ClusterQueueId queue, KeptPlace& place) {
   const queue::WorkloadInfo& info = context_.records.at(workload).info;
-  NoPreemption oracle;
-  const FlavorAssigner::Context assigner_context{context_.state,
-                                                 context_.gates,
-                                                 context_.fair_sharing,
-                                                 0,
-                                                 context_.gates.topology_aware_scheduling,
-                                                 context_.ignore_undeclared};
-  FlavorAssigner assigner(assigner_context, info, queue, nullptr, nullptr, oracle);
   Decision decision;
   decision.workload = workload;
   decision.object = info.object;
   decision.cluster_queue = queue;
-  assigner.Assign({}, decision.assignment);
-  if (decision.assignment.mode != AssignmentMode::kFit) return false;
+  const bool fits =
+      FitsWithoutPreemption({context_.state, context_.gates, context_.fair_sharing, 0,
+                             context_.gates.topology_aware_scheduling, context_.ignore_undeclared},
+                            info, queue, decision.assignment);
+  if (!fits) return false;
   HeadInput input;
   input.head = {workload, queue};
   input.workload = &info;
