@@ -195,6 +195,8 @@ struct Victim {
   ClusterQueueId cluster_queue = -1;
   PreemptionReason reason = PreemptionReason::kInClusterQueue;
   bool ongoing = false;  // its eviction began before this cycle
+  // Until when the eviction waits for the end of the victim; nullopt: not.
+  std::optional<WallTime> soon_done_at;
 };
 
 // A candidate that the search examined and did not take, or took and put back.

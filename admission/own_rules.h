@@ -66,6 +66,10 @@ struct OwnRules {
   // (Kueue preempts at once, so that the victim was started for nothing.)
   bool spare_the_just_admitted = true;
 
+  // A preemption waits for a victim that is expected to end by itself within seconds. (Kueue evicts
+  // the victim, whose work is lost.)
+  bool spare_the_soon_done = true;
+
   // A workload leaves the room to a parked workload of its queue that precedes it, fits now, and is
   // about to be tried again. (Kueue admits the workload, and the parked one preempts it.)
   bool parked_first = true;

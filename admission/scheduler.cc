@@ -755,15 +755,16 @@ void Scheduler::Requeue(Decision& decision, std::size_t index, CycleResult& resu
   for (const WorkloadId parked : put.bulk_parked) result.bulk_parked.push_back({parked, index});
 }
 
-Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now) {
+Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now, std::int64_t from) {
   WakeDue(now);
   WokenWorkloads woken;
   auto* list = config_.listing == queue::Listing::kAll ? &woken.listed : nullptr;
-  for (const WakeTarget& target : wakes_.Take()) {
+  const bool all = from == queue::kEveryPriority;
+  for (const WakeTarget& target : all ? wakes_.TakeAll() : wakes_.TakeNew()) {
     std::vector<ClusterQueueId> queues = QueuesOf(state_, target);
     if (list != nullptr) queue::SortByName(queues_.cluster_queue_names(), queues);
     for (const ClusterQueueId queue : queues) {
-      woken.count += queues_.Wake(queue, now, list);
+      woken.count += queues_.Wake(queue, now, list, from);
     }
   }
   return woken;

@@ -131,8 +131,13 @@ class Scheduler {
     std::int64_t count = 0;
     std::vector<WorkloadId> listed;  // woken workloads, with Listing::kAll
   };
-  bool HasWakeUps() const { return !wakes_.empty(); }
-  WokenWorkloads RunWakeUps(WallTime now);
+  // kNew: requested since the last RunWakeUps, from whatever priority that one woke.
+  enum class WakeUps : std::uint8_t { kAll, kNew };
+  bool HasWakeUps(WakeUps which = WakeUps::kAll) const {
+    return which == WakeUps::kAll ? !wakes_.empty() : wakes_.HasNew();
+  }
+  // `from`: workloads of a lower priority stay parked, and their wake-ups requested.
+  WokenWorkloads RunWakeUps(WallTime now, std::int64_t from = queue::kEveryPriority);
 
   // The plans of preemptors as they are written on Workloads.
   KeptPlans& kept_plans() { return kept_plans_; }

@@ -38,8 +38,13 @@ std::vector<WakeTarget> OutermostOf(const ClusterState& state,
 
 }  // namespace
 
+void WakeRequests::Add(const WakeTarget& target) {
+  targets_.insert(target);
+  new_targets_.insert(target);
+}
+
 void WakeRequests::AddTreeOf(ClusterQueueId queue) {
-  if (const std::optional<WakeTarget> tree = TreeOf(state_, queue)) targets_.insert(*tree);
+  if (const std::optional<WakeTarget> tree = TreeOf(state_, queue)) Add(*tree);
 }
 
 bool WakeRequests::HasTreeOf(ClusterQueueId queue) const {
@@ -50,7 +55,7 @@ bool WakeRequests::HasTreeOf(ClusterQueueId queue) const {
 
 void WakeRequests::AddLeft(const std::optional<WakeTarget>& before,
                            const std::optional<WakeTarget>& after) {
-  if (own_rules_.wake_the_tree_left && before && before != after) targets_.insert(*before);
+  if (own_rules_.wake_the_tree_left && before && before != after) Add(*before);
 }
 
 void WakeRequests::AddAround(const api::Workload& object) {
@@ -68,12 +73,21 @@ void WakeRequests::AddUsersOfNodes(const Reservation& held) {
   }
 }
 
-std::vector<WakeTarget> WakeRequests::Take() {
-  if (!freed_flavors_.empty()) {
-    Add(state_.UsersOf({freed_flavors_.begin(), freed_flavors_.end()}));
-    freed_flavors_.clear();
-  }
+void WakeRequests::AddFreedFlavors() {
+  if (freed_flavors_.empty()) return;
+  Add(state_.UsersOf({freed_flavors_.begin(), freed_flavors_.end()}));
+  freed_flavors_.clear();
+}
+
+std::vector<WakeTarget> WakeRequests::TakeAll() {
+  AddFreedFlavors();
+  new_targets_.clear();
   return OutermostOf(state_, std::exchange(targets_, {}));
+}
+
+std::vector<WakeTarget> WakeRequests::TakeNew() {
+  AddFreedFlavors();
+  return OutermostOf(state_, std::exchange(new_targets_, {}));
 }
 
 std::optional<WakeTarget> TreeOfCohort(const ClusterState& state, const std::string& name) {

@@ -24,7 +24,9 @@ class WakeRequests {
   WakeRequests(ClusterState& state, const queue::QueueSet& queues, const OwnRules& own_rules)
       : state_(state), queues_(queues), own_rules_(own_rules) {}
 
-  void Add(const Wakes& wakes) { targets_.insert(wakes.begin(), wakes.end()); }
+  void Add(const Wakes& wakes) {
+    for (const WakeTarget& target : wakes) Add(target);
+  }
   // The tree of the queue.
   void AddTreeOf(ClusterQueueId queue);
   // The tree `before`, if a node that may have borrowed from the tree moved to the tree `after`.
@@ -37,14 +39,22 @@ class WakeRequests {
   // Whether the tree of the queue is requested.
   bool HasTreeOf(ClusterQueueId queue) const;
   bool empty() const { return targets_.empty() && freed_flavors_.empty(); }
+  // Whether there are requests since the last TakeAll or TakeNew.
+  bool HasNew() const { return !new_targets_.empty() || !freed_flavors_.empty(); }
   // The requests without the cohorts below a requested cohort. Removes all requests.
-  std::vector<WakeTarget> Take();
+  std::vector<WakeTarget> TakeAll();
+  // As TakeAll, of the new requests alone. Removes no request.
+  std::vector<WakeTarget> TakeNew();
 
  private:
+  void Add(const WakeTarget& target);
+  void AddFreedFlavors();
+
   ClusterState& state_;
   const queue::QueueSet& queues_;
   const OwnRules& own_rules_;
   std::set<WakeTarget> targets_;
+  std::set<WakeTarget> new_targets_;  // among targets_
   std::set<FlavorId> freed_flavors_;  // flavors with room released on their nodes
 };
 

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "api/queue_policy.h"
@@ -73,6 +74,9 @@ struct PlaceFacts {
 };
 // The place of a workload for which its queue keeps none.
 WallTime PlaceOf(const PlaceRules& rules, const PlaceFacts& facts);
+
+// As a lower bound of priorities: all of them.
+inline constexpr std::int64_t kEveryPriority = std::numeric_limits<std::int64_t>::min();
 
 // The fields that the order compares. The string of `uid` must outlive the key.
 struct OrderKey {

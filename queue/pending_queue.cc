@@ -361,11 +361,12 @@ bool PendingQueue::IsActive(NodeIndex node) const {
 std::vector<NodeIndex> PendingQueue::ParkedBefore(NodeIndex node, std::size_t most) const {
   std::vector<NodeIndex> before;
   if (marked_shapes_.empty()) return before;
-  const PendingRank rank = RankOf(node);
+  const PendingRank rank = node == kNoNode ? PendingRank{} : RankOf(node);
   for (const std::int32_t shape : marked_shapes_) {
     for (const std::int32_t index : shapes_[static_cast<std::size_t>(shape)].groups) {
       const Bag& parked = groups_[static_cast<std::size_t>(index)].parked();
-      if (parked.count > 0 && Before(RankOf(parked.heap), rank)) before.push_back(parked.heap);
+      if (parked.count == 0) continue;
+      if (node == kNoNode || Before(RankOf(parked.heap), rank)) before.push_back(parked.heap);
     }
   }
   before = Sorted(std::move(before));
@@ -377,21 +378,38 @@ bool PendingQueue::MayWake(const PendingNode& node, WallTime now) const {
   return !node.requeued_false && (!node.requeue_at || *node.requeue_at <= now);
 }
 
-std::int64_t PendingQueue::Wake(WallTime now,
+bool PendingQueue::IsBelow(const ShapeGroups& shape, std::int64_t from) const {
+  const auto below = [&](const Bag& bag) {
+    return bag.count == 0 || at(bag.heap).key.priority < from;
+  };
+  return !shape.groups.empty() &&
+         std::all_of(shape.groups.begin(), shape.groups.end(), [&](std::int32_t index) {
+           const Group& known = groups_[static_cast<std::size_t>(index)];
+           return below(known.bags[0]) && below(known.bags[1]);
+         });
+}
+
+void PendingQueue::DropMarks(std::int64_t from) {
+  std::erase_if(marked_shapes_, [&](std::int32_t shape) {
+    ShapeGroups& marked = shapes_[static_cast<std::size_t>(shape)];
+    if (IsBelow(marked, from)) return false;
+    marked.marked = false;
+    DropShapeIfUnused(shape);
+    return true;
+  });
+}
+
+std::int64_t PendingQueue::Wake(WallTime now, std::int64_t from,
                                 const std::function<bool(std::int32_t)>& namespace_passes,
                                 std::vector<NodeIndex>* woken) {
-  for (const std::int32_t shape : marked_shapes_) {
-    shapes_[static_cast<std::size_t>(shape)].marked = false;
-    DropShapeIfUnused(shape);
-  }
-  marked_shapes_.clear();
+  DropMarks(from);
   std::int64_t count = 0;
   std::swap(woken_groups_, parked_groups_);
   for (const std::int32_t index : woken_groups_) {
     Group& waiting = group(index);
     waiting.listed_as_parked = false;
     if (waiting.parked().count == 0) continue;
-    if (!namespace_passes(waiting.namespace_id)) {
+    if (at(waiting.parked().heap).key.priority < from || !namespace_passes(waiting.namespace_id)) {
       ListAsParked(index);
       continue;
     }
@@ -401,7 +419,8 @@ std::int64_t PendingQueue::Wake(WallTime now,
   woken_groups_.clear();
   for (std::size_t i = 0; i < in_backoff_.size();) {
     const NodeIndex node = in_backoff_[i];
-    if (!MayWake(at(node), now) || !namespace_passes(at(node).namespace_id)) {
+    if (at(node).key.priority < from || !MayWake(at(node), now) ||
+        !namespace_passes(at(node).namespace_id)) {
       ++i;
       continue;
     }

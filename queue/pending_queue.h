@@ -111,13 +111,16 @@ class PendingQueue {
   void BulkPark(NodeIndex like, std::vector<NodeIndex>& parked);
   bool IsMarked(std::uint64_t shape) const;
   bool IsActive(NodeIndex node) const;
-  // Parked workloads of marked shapes that precede the node, the first of each namespace and shape,
-  // in order, at most `most`; O(number of marked shapes).
+  // Parked workloads of marked shapes that precede the node (kNoNode: all), the first of each
+  // namespace and shape, in order, at most `most`; O(number of marked shapes).
   std::vector<NodeIndex> ParkedBefore(NodeIndex node, std::size_t most) const;
 
-  // Makes active: parked workloads whose namespace passes, and those in backoff whose instant has
-  // come. Drops all marks. Returns their number; appends them to `woken` if that is not null.
-  std::int64_t Wake(WallTime now, const std::function<bool(std::int32_t)>& namespace_passes,
+  // Makes active: the parked groups whose namespace passes, and the workloads in backoff whose
+  // instant has come; not the groups and workloads whose highest priority is below `from`. Drops
+  // all marks but those of shapes whose workloads are all below `from`. Returns the number of woken
+  // workloads; appends them to `woken` if that is not null.
+  std::int64_t Wake(WallTime now, std::int64_t from,
+                    const std::function<bool(std::int32_t)>& namespace_passes,
                     std::vector<NodeIndex>* woken);
 
   // The workload whose preemptions are under way. A sticky preemptor precedes all others.
@@ -224,6 +227,9 @@ class PendingQueue {
   bool IsNewcomer(NodeIndex node, std::int32_t index) const;
   void NameNewcomers(std::int32_t index, std::vector<NodeIndex>& list);
   bool MayWake(const PendingNode& node, WallTime now) const;
+  // Whether the shape has workloads in groups, all of a priority below `from`.
+  bool IsBelow(const ShapeGroups& shape, std::int64_t from) const;
+  void DropMarks(std::int64_t from);
   std::vector<NodeIndex> Sorted(std::vector<NodeIndex> list) const;
   void AppendActive(std::vector<NodeIndex>& list) const;
   void AppendInadmissible(std::vector<NodeIndex>& list) const;

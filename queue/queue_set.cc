@@ -404,11 +404,12 @@ void QueueSet::Remove(WorkloadId workload) {
   node(workload) = PendingNode{};
 }
 
-std::int64_t QueueSet::Wake(ClusterQueueId queue, WallTime now, std::vector<WorkloadId>* woken) {
+std::int64_t QueueSet::Wake(ClusterQueueId queue, WallTime now, std::vector<WorkloadId>* woken,
+                            std::int64_t from) {
   ClusterQueueEntry& asked = entry(queue);
   asked.woken_in_cycle = cycle_;
   const std::int64_t count = asked.pending.Wake(
-      now,
+      now, from,
       [&](std::int32_t namespace_id) {
         return namespaces_.Matches(asked.settings.namespace_selector, namespace_id);
       },

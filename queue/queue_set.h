@@ -125,8 +125,10 @@ class QueueSet {
   enum class Scan : std::uint8_t { kDone, kPendingFlavors };
   RequeueResult Requeue(const Head& head, RequeueReason reason, Scan scan, WallTime now);
 
-  // Wakes the inadmissible workloads of one ClusterQueue; returns how many became active.
-  std::int64_t Wake(ClusterQueueId queue, WallTime now, std::vector<WorkloadId>* woken);
+  // Wakes the inadmissible workloads of one ClusterQueue; returns how many became active. Groups of
+  // equal workloads whose highest priority is below `from` stay parked.
+  std::int64_t Wake(ClusterQueueId queue, WallTime now, std::vector<WorkloadId>* woken,
+                    std::int64_t from = kEveryPriority);
 
   // The workload whose preemptions the queue waits for.
   QueuePreemptor preemptor(ClusterQueueId queue) {

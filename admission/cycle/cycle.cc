@@ -95,6 +95,7 @@ void Cycle::Run(std::int64_t number, const std::vector<HeadInput>& heads, Decisi
   for (Decision* decision : never_nominated_) decisions.List(*decision);
   entries_.clear();
   owners_.Clear();
+  parked_.Clear();
   never_nominated_.clear();
   plans_.Clear();
   preemptions_.Clear();
@@ -212,9 +213,9 @@ void Cycle::SkipWithoutRoom(CycleEntry& entry) {
   if (entry.input.plan != nullptr) room_.KeepFreed(entry);
 }
 
-// The other workloads of the shape are behind the parked one, too.
-void Cycle::SkipForParked(CycleEntry& entry) {
-  Skip(entry, Remark::kParkedComeFirst);
+// Until the wake-up, the other workloads of the shape would be skipped, too.
+void Cycle::SkipForParked(CycleEntry& entry, Remark why) {
+  Skip(entry, why);
   entry.decision.requeue_reason = queue::RequeueReason::kNoFit;
   entry.decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
 }
@@ -302,8 +303,8 @@ void Cycle::ProcessNow(CycleEntry& entry) {
   } else if (!decision.second_pass && YieldsToBlocked(entry)) {
     Skip(entry, Remark::kWaitingForPodsReady);
     decision.assignment.scan.positions.clear();
-  } else if (parked_.GoFirst(entry)) {
-    SkipForParked(entry);
+  } else if (const Remark why = parked_.WhyFirst(entry); why != Remark::kNone) {
+    SkipForParked(entry, why);
   } else if (owners_.GoBefore(entry)) {
     Skip(entry, Remark::kOwnersComeFirst);
     decision.assignment.scan.positions.clear();  // the next attempt tries the same flavor
@@ -353,8 +354,12 @@ void Cycle::FillVictims(CycleEntry& entry) {
     // A victim that is evicted already keeps its first reason.
     const PreemptionReason reason =
         gone.evicted ? FirstReason(*gone.object).value_or(target.reason) : target.reason;
+    std::optional<WallTime> soon_done_at;
+    if (context_.own_rules.spare_the_soon_done) {
+      soon_done_at = context_.new_victims.SoonDoneAt(gone, context_.victim_rules.now());
+    }
     entry.decision.victims.push_back(
-        {gone.workload, gone.object, gone.cluster_queue, reason, gone.evicted});
+        {gone.workload, gone.object, gone.cluster_queue, reason, gone.evicted, soon_done_at});
   }
 }
 

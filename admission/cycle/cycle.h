@@ -70,7 +70,7 @@ class Cycle {
   bool YieldsToBlocked(const CycleEntry& entry) const;
   void Skip(CycleEntry& entry, Remark remark);
   void SkipWithoutRoom(CycleEntry& entry);
-  void SkipForParked(CycleEntry& entry);
+  void SkipForParked(CycleEntry& entry, Remark why);
   void SkipForPlace(CycleEntry& entry, const KeptPlace& place);
   bool PutsOff(CycleEntry& entry);
   bool LosesTooMuch(CycleEntry& entry);

@@ -1,32 +1,9 @@
 #include "admission/cycle/cycle_owners.h"
 
-#include <algorithm>
-#include <limits>
-
 namespace berth::admission {
 namespace {
 
 constexpr std::int64_t kWithTheHead = 1;
-constexpr std::int64_t kAnyPriority = std::numeric_limits<std::int64_t>::max();
-
-// The priority below which the workloads behind the head may reclaim from others: the head comes
-// first in its queue, and has the highest priority there.
-std::int64_t ReclaimsBelow(api::PreemptionPolicy policy, std::int64_t of_head) {
-  switch (policy) {
-    case api::PreemptionPolicy::kAny: return kAnyPriority;
-    case api::PreemptionPolicy::kLowerPriority: return of_head;
-    case api::PreemptionPolicy::kLowerOrNewerEqualPriority: return of_head + 1;
-    case api::PreemptionPolicy::kNever: break;
-  }
-  return std::numeric_limits<std::int64_t>::min();
-}
-
-// No later borrower of the cycle takes the quota instead.
-void KeepFromLater(Usage& wanted, FlavorResourceId fr) {
-  for (FlavorResourceAmount& item : wanted) {
-    if (item.flavor_resource == fr) item.amount = std::numeric_limits<Amount>::max();
-  }
-}
 
 }  // namespace
 
@@ -40,7 +17,7 @@ void CycleOwners::Clear() {
   owners_.clear();
   added_ = 0;
   looked_at_parked_ = false;
-  members_.clear();
+  reclaimers_.Clear();
 }
 
 void CycleOwners::NoteAdmitted(const CycleEntry& entry) {
@@ -67,25 +44,10 @@ bool CycleOwners::MovesOn(const CycleEntry& entry) const {
          context_.queues.waiting(id).active_count() > kWithTheHead;
 }
 
+// The head comes first in its queue, and has the highest priority there.
 void CycleOwners::Add(const CycleEntry& owner) {
-  const QueueState& queue = context_.state.queue(owner.decision.cluster_queue);
-  const QuotaTree& tree = context_.state.tree();
-  const std::int64_t below =
-      ReclaimsBelow(queue.spec.preemption.reclaim_within_cohort, owner.input.workload->priority);
-  NodeId node = queue.node;
-  for (NodeId cohort = tree.parent(node); cohort != kNoQuotaNode; cohort = tree.parent(node)) {
-    Members& members = members_[cohort];
-    if (node == queue.node && below == kAnyPriority) {
-      members.queues.push_back(node);
-      for (FlavorResourceAmount& known : members.wanted) {
-        known.amount = api::AddAmounts(known.amount, FreeOf(node, known.flavor_resource));
-      }
-    } else {
-      std::int64_t& known = members.others.try_emplace(node, below).first->second;
-      known = std::max(known, below);
-    }
-    node = cohort;
-  }
+  reclaimers_.Add(context_.state.queue(owner.decision.cluster_queue),
+                  owner.input.workload->priority);
 }
 
 void CycleOwners::AddNew() {
@@ -96,60 +58,6 @@ void CycleOwners::AddNew() {
     }
   }
   for (; added_ < owners_.size(); ++added_) Add(*owners_[added_]);
-}
-
-// The quota of the node that the node has lent to others, or would lend, and may use itself.
-Amount CycleOwners::FreeOf(NodeId node, FlavorResourceId fr) const {
-  const QuotaTree& tree = context_.state.tree();
-  const QuotaCell& amounts = tree.AmountsOf(node, fr);
-  const Amount kept = std::max(amounts.usage, amounts.local);
-  return std::max<Amount>(0, api::SubtractAmounts(amounts.subtree, kept));
-}
-
-// The free quota of the cohort's members that move on and may preempt a workload of the priority.
-Amount CycleOwners::WantedIn(NodeId cohort, NodeId except, FlavorResourceId fr,
-                             std::int64_t priority) {
-  const auto found = members_.find(cohort);
-  if (found == members_.end()) return 0;
-  Members& members = found->second;
-  auto known = std::find_if(members.wanted.begin(), members.wanted.end(),
-                            [fr](const auto& item) { return item.flavor_resource == fr; });
-  if (known == members.wanted.end()) {
-    Amount sum = 0;
-    for (const NodeId node : members.queues) sum = api::AddAmounts(sum, FreeOf(node, fr));
-    members.wanted.push_back({fr, sum});
-    known = members.wanted.end() - 1;
-  }
-  Amount wanted = known->amount;
-  for (const auto& [node, below] : members.others) {
-    if (node != except && priority < below) wanted = api::AddAmounts(wanted, FreeOf(node, fr));
-  }
-  return wanted;
-}
-
-bool CycleOwners::WouldBeReclaimed(const CycleEntry& entry) {
-  const QuotaTree& tree = context_.state.tree();
-  const NodeId leaf = context_.state.queue(entry.decision.cluster_queue).node;
-  const std::int64_t priority = entry.input.workload->priority;
-  for (const FlavorResourceAmount& item : entry.decision.assignment.usage) {
-    const FlavorResourceId fr = item.flavor_resource;
-    NodeId node = leaf;
-    Amount more = item.amount;
-    // A node within its quota gives nothing back, nor does any node below.
-    while (more > 0 && tree.AmountsOf(node, fr).BorrowingWith(more)) {
-      const NodeId cohort = tree.parent(node);
-      if (cohort == kNoQuotaNode) break;
-      // The cohort lends the rest.
-      more = api::SubtractAmounts(more, tree.AmountsOf(node, fr).LocalAvailable());
-      const Amount wanted = WantedIn(cohort, node, fr, priority);
-      if (wanted > 0 && api::SubtractAmounts(tree.Available(cohort, fr), more) < wanted) {
-        KeepFromLater(members_[cohort].wanted, fr);
-        return true;
-      }
-      node = cohort;
-    }
-  }
-  return false;
 }
 
 // Counts a cycle that holds the entry back; returns whether it may.
@@ -166,7 +74,7 @@ bool CycleOwners::GoBefore(const CycleEntry& entry) {
   if (entry.decision.assignment.borrow_height == 0) return false;
   if (!context_.own_rules.owners_before_borrowers) return false;
   AddNew();
-  return !members_.empty() && WouldBeReclaimed(entry) && CountHeld(entry);
+  return !reclaimers_.empty() && reclaimers_.WouldPreempt(entry) && CountHeld(entry);
 }
 
 }  // namespace berth::admission

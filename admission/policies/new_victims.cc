@@ -6,10 +6,14 @@
 
 namespace berth::admission {
 
+void NewVictims::Runs::Add(Duration ran) {
+  count = std::min(count + 1, kMostRuns);
+  mean += (std::chrono::duration<double>(ran).count() - mean) / count;
+}
+
 void NewVictims::NoteRun(ClusterQueueId queue, Duration ran) {
-  Runs& runs = runs_[queue];
-  runs.count = std::min(runs.count + 1, kMostRuns);
-  runs.mean += (std::chrono::duration<double>(ran).count() - runs.mean) / runs.count;
+  runs_[queue].Add(ran);
+  all_runs_.Add(ran);
 }
 
 bool NewVictims::AreLong(ClusterQueueId queue) const {
@@ -33,6 +37,18 @@ std::optional<WallTime> NewVictims::HeldUntil(WorkloadId preemptor, WallTime que
   if (now >= since + kHeldAgainAfter) since = now;
   until = std::min(*until, since + kSpared);
   return now < *until ? until : std::nullopt;
+}
+
+std::optional<WallTime> NewVictims::SoonDoneAt(const Reservation& victim, WallTime now) const {
+  constexpr Duration kClockGrain = std::chrono::seconds(1);  // of the start, and of the mean
+  if (!victim.admitted || victim.evicted) return std::nullopt;
+  const auto found = runs_.find(victim.cluster_queue);
+  const bool of_queue = found != runs_.end() && found->second.count >= kFewestRuns;
+  const Runs& runs = of_queue ? found->second : all_runs_;
+  const auto mean = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(runs.mean));
+  if (runs.count < kFewestRuns || mean > kShort) return std::nullopt;
+  const WallTime end = StartOf(victim) + 2 * (mean + kClockGrain);
+  return now < end ? std::optional(end) : std::nullopt;
 }
 
 void NewVictims::Forget(WorkloadId preemptor) { held_since_.erase(preemptor); }

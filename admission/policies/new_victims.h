@@ -1,5 +1,6 @@
 // admission/policies/new_victims.h — preemptions that would stop a workload right after its
-// admission (OwnRules::spare_the_just_admitted).
+// admission (OwnRules::spare_the_just_admitted), or right before its end
+// (OwnRules::spare_the_soon_done).
 //
 //     preemptor waits ──▶ victim is admitted ──▶ the preemption waits until the victim has run for
 //                                                a minute, or the preemptor has been held so long
@@ -8,6 +9,11 @@
 // minute in ten at most, however many victims are admitted meanwhile. Victims are spared in
 // ClusterQueues whose ended workloads have run for at least a minute in the mean: where workloads
 // end sooner, a preemption loses little, and a minute is long.
+//
+// The end of a workload is expected where the ended workloads of its ClusterQueue have run for at
+// most kShort in the mean: an eviction takes about as long. The runs of all queues count where few
+// have ended in this one. A workload that has run for more than twice the mean is one that runs for
+// longer.
 //
 // Threads: one. Errors: none.
 #pragma once
@@ -25,6 +31,7 @@ class NewVictims {
  public:
   static constexpr Duration kSpared = std::chrono::minutes(1);
   static constexpr Duration kHeldAgainAfter = std::chrono::minutes(10);
+  static constexpr Duration kShort = std::chrono::seconds(5);
 
   // A workload of the queue has run for so long, and has ended by itself.
   void NoteRun(ClusterQueueId queue, Duration ran);
@@ -32,6 +39,8 @@ class NewVictims {
   // is held; nullopt: it is not held. Notes since when the workload is held.
   std::optional<WallTime> HeldUntil(WorkloadId preemptor, WallTime queued_at,
                                     const PreemptionTargets& targets, WallTime now);
+  // When `victim` is expected to have ended by itself; nullopt: not within seconds from `now`.
+  std::optional<WallTime> SoonDoneAt(const Reservation& victim, WallTime now) const;
   // The workload no longer waits.
   void Forget(WorkloadId preemptor);
 
@@ -39,11 +48,14 @@ class NewVictims {
   struct Runs {
     double mean = 0;  // seconds
     int count = 0;    // at most kMostRuns
+    void Add(Duration ran);
   };
+  static constexpr int kFewestRuns = 5;  // of a queue; fewer tell no end
   static constexpr int kMostRuns = 200;  // each later run counts for a 200th of the mean
   bool AreLong(ClusterQueueId queue) const;
 
   std::map<ClusterQueueId, Runs> runs_;
+  Runs all_runs_;
   std::map<WorkloadId, WallTime> held_since_;  // workloads that wait and have been held
 };
 

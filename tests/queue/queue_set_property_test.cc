@@ -104,14 +104,30 @@ class Plain {
     if (item.at == At::kParked) item.named = true;  // parked by a decision on itself
     return ParkAll(item.info.shape);
   }
-  std::int64_t Wake(WallTime now) {
+  // A group of equal parked workloads is woken by its highest priority.
+  std::int64_t Wake(WallTime now, std::int64_t from) {
     now_ = now;
     woken_ = true;
-    marked_.clear();
+    std::map<std::uint64_t, std::int64_t> highest;  // of the shape's workloads, but those held
+    std::map<std::uint64_t, std::int64_t> highest_parked;  // in the namespace that passes
+    for (const auto& [id, item] : items_) {
+      if (item.at == At::kHeld) continue;
+      const auto raise = [&item = item.info](std::map<std::uint64_t, std::int64_t>& of) {
+        std::int64_t& known = of.try_emplace(item.shape, item.priority).first->second;
+        known = std::max(known, item.priority);
+      };
+      raise(highest);
+      if (item.at == At::kParked && Passes(item)) raise(highest_parked);
+    }
+    std::erase_if(marked_, [&](std::uint64_t shape) {
+      return !highest.contains(shape) || highest.at(shape) >= from;
+    });
     std::int64_t count = 0;
     for (auto& [id, item] : items_) {
-      const bool waits = item.at == At::kParked || (item.at == At::kHeld && MayRun(item));
-      if (!waits || item.info.object->meta.namespace_name != "open") continue;
+      if (!Passes(item)) continue;
+      const bool parked = item.at == At::kParked && highest_parked.at(item.info.shape) >= from;
+      const bool held = item.at == At::kHeld && MayRun(item) && item.info.priority >= from;
+      if (!parked && !held) continue;
       item.at = At::kActive;
       ++count;
     }
@@ -141,6 +157,7 @@ class Plain {
     }
     return named;
   }
+  static bool Passes(const Item& item) { return item.info.object->meta.namespace_name == "open"; }
   bool MayRun(const Item& item) const {
     const auto& state = item.info.object->status.requeue_state;
     return !state || !state->requeue_at || *state->requeue_at <= now_;
@@ -213,7 +230,7 @@ class Both {
         return;
       case 3:
         now_ += std::chrono::seconds(op.value);
-        RC_ASSERT(set_.Wake(queue_, now_, nullptr) == plain_.Wake(now_));
+        RC_ASSERT(set_.Wake(queue_, now_, nullptr, FromOf(op)) == plain_.Wake(now_, FromOf(op)));
         return;
       case 4:
         if (known) Change(id, op);
@@ -274,6 +291,7 @@ class Both {
     info.object = std::make_shared<const api::Workload>(object);
     return info;
   }
+  static std::int64_t FromOf(const Op& op) { return op.shape == 0 ? kEveryPriority : op.workload; }
   static std::uint64_t ShapeOf(const Op& op) {
     return 1 + static_cast<std::uint64_t>(op.shape % 2);
   }

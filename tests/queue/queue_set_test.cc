@@ -131,6 +131,25 @@ TEST_F(QueueSetTest, VerdictParksAllWorkloadsOfItsShape) {
   EXPECT_EQ(Active(), (Ids{0, 1, 2, 3, 4})) << "the verdict is forgotten";
 }
 
+// Equal workloads of a lower priority stay parked, and others of their shape are parked on arrival.
+TEST_F(QueueSetTest, WakeFromAPriorityLeavesTheOthersParked) {
+  Open(kBestEffort);
+  Add(0, 2, 7);
+  Add(1, 1, 8);
+  for (const WorkloadId id : {0, 1}) {
+    ASSERT_EQ(Pop(), id);
+    set.Requeue({id, queue}, RequeueReason::kNoFit, QueueSet::Scan::kDone, kNow);
+  }
+  EXPECT_EQ(set.Wake(queue, kNow, nullptr, 3), 0);
+  EXPECT_EQ(set.Wake(queue, kNow, nullptr, 2), 1);
+  Add(2, 2, 7);
+  Add(3, 1, 8);
+  EXPECT_EQ(Active(), (Ids{0, 2}));
+  EXPECT_EQ(Inadmissible(), (Ids{1, 3}));
+  EXPECT_EQ(set.Wake(queue, kNow, nullptr), 2);
+  EXPECT_EQ(Active(), (Ids{0, 2, 1, 3}));
+}
+
 class NamesNew : public QueueSetTest {
  protected:
   NamesNew() {

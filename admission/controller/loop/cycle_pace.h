@@ -4,13 +4,13 @@
 // Cycles run back to back while they change something. A cycle that changes nothing is followed by
 // a pause that doubles up to a second and ends with the next change.
 //
-// Wake-ups of parked workloads are batched: those that are due within `wake_up_batch` run as one.
-// While workloads with more right to room keep arriving, room that a wake-up hands out at once is
-// soon preempted; therefore wake-ups wait for the whole batch. If no such workload has arrived for
-// kCalm, the wait would only leave room unused: wake-ups then run kCalmBatch apart, and one that
-// follows no other within this time runs after kLoneBatch. Two events count as a sign of more
-// right: a preemption, and the arrival of a workload with a higher priority than others that
-// arrived in the last minutes.
+// Wake-ups of parked workloads are batched. Wake-ups run kShortBatch apart; one that follows no
+// other within this time runs after kLoneBatch. While workloads with more right to room keep
+// arriving, room that such a wake-up hands out is soon preempted. Therefore workloads below the
+// highest priority that has arrived lately stay parked then: their wake-ups run as one after
+// `wake_up_batch`. Lately: within the last kCalm to two kCalm. Two events count as a sign of more
+// right: a preemption by a workload, and the arrival of a workload with a higher priority than
+// others that arrived in the last minutes.
 //
 // Threads: one Executor. Errors: none.
 #pragma once
@@ -28,7 +28,7 @@ namespace berth::admission {
 class CyclePace {
  public:
   static constexpr Duration kCalm = std::chrono::seconds(3);
-  static constexpr Duration kCalmBatch = std::chrono::milliseconds(50);
+  static constexpr Duration kShortBatch = std::chrono::milliseconds(50);
   static constexpr Duration kLoneBatch = std::chrono::milliseconds(5);
 
   enum class Progress : std::uint8_t { kNone, kSome };
@@ -37,7 +37,9 @@ class CyclePace {
     std::function<bool()> has_heads;  // whether another cycle would take heads after this one
     std::function<Progress()> run_cycle;
     std::function<bool()> has_wake_ups;
-    std::function<void()> run_wake_ups;
+    std::function<bool()> has_new_wake_ups;  // since the last run
+    // Tries parked workloads again, from the lowest priority `from` on.
+    std::function<void(std::int64_t from)> run_wake_ups;
   };
 
   // `work` is called between Start and Stop only.
@@ -54,8 +56,8 @@ class CyclePace {
   // Runs the next cycle soon; the pause after it does not change.
   void Kick() { KickAfter(Duration::zero()); }
   void ScheduleWakeUps();
-  void NotePreemption() { contested_at_ = clock_.SteadyNow(); }
-  void NoteArrival(std::int32_t priority);
+  void NotePreemption(std::int64_t priority);  // of the preemptor
+  void NoteArrival(std::int64_t priority);
 
   // Whether the last cycle changed nothing, and nothing has changed since.
   bool repeats() const { return pause_ > kShortestPause; }
@@ -67,9 +69,30 @@ class CyclePace {
   static constexpr Duration kShortestPause = std::chrono::milliseconds(1);
   static constexpr Duration kLongestPause = std::chrono::seconds(1);
 
+  struct Range {
+    std::int64_t lowest = std::numeric_limits<std::int64_t>::max();
+    std::int64_t highest = std::numeric_limits<std::int64_t>::min();
+    void Add(const Range& other);
+  };
+  // The range of the values of one to two windows.
+  class RecentRange {
+   public:
+    explicit RecentRange(Duration window) : window_(window) {}
+    void Add(std::int64_t value, SteadyTime now);
+    Range Get() const;
+
+   private:
+    const Duration window_;
+    SteadyTime since_{};  // begin of the present window
+    Range present_;
+    Range before_;
+  };
+
   void KickAfter(Duration delay);
   void RunCycle();
-  Duration WakeUpBatch() const;
+  Duration ShortBatch() const;
+  void RunWakeUps(std::int64_t from);
+  void RunEarlyWakeUps();
 
   Executor& executor_;
   const Clock& clock_;
@@ -77,15 +100,16 @@ class CyclePace {
   const Work work_;
   bool running_ = false;
   bool cycle_posted_ = false;
-  bool wake_up_posted_ = false;
-  std::uint64_t kick_ticket_ = 0;  // number of the posted cycle; older tickets do nothing
+  bool wake_up_posted_ = false;  // of all priorities
+  bool early_posted_ = false;
+  // The numbers of the posted cycle and of the posted wake-up of all; older tickets do nothing.
+  std::uint64_t kick_ticket_ = 0;
+  std::uint64_t wake_up_ticket_ = 0;
   Duration pause_ = kShortestPause;
-  SteadyTime woken_at_;      // the last wake-ups
-  SteadyTime contested_at_;  // the last sign of a workload with more right to room
-  // The lowest priority of arrivals in the present window, and in the window before it.
-  std::int32_t lowest_ = std::numeric_limits<std::int32_t>::max();
-  std::int32_t lowest_before_ = std::numeric_limits<std::int32_t>::max();
-  SteadyTime window_at_{};
+  SteadyTime woken_at_;            // the last wake-ups
+  SteadyTime contested_at_;        // the last sign of a workload with more right to room
+  RecentRange contenders_{kCalm};  // the priorities of those with more right
+  RecentRange arrivals_{std::chrono::minutes(1)};  // the priorities of all arrivals
   std::shared_ptr<CyclePace*> self_ = std::make_shared<CyclePace*>(this);
 };
 

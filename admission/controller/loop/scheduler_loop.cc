@@ -64,7 +64,8 @@ CyclePace::Work SchedulerLoop::PacedWork() {
           .has_heads = [this] { return scheduler_.HasHeads(); },
           .run_cycle = [this] { return RunCycle(); },
           .has_wake_ups = [this] { return scheduler_.HasWakeUps(); },
-          .run_wake_ups = [this] { RunWakeUps(); }};
+          .has_new_wake_ups = [this] { return scheduler_.HasWakeUps(Scheduler::WakeUps::kNew); },
+          .run_wake_ups = [this](std::int64_t from) { RunWakeUps(from); }};
 }
 
 // Whether the scheduler has nothing to do. A change after which it has something must start a
@@ -162,8 +163,8 @@ void SchedulerLoop::Start() {
 }
 
 bool SchedulerLoop::idle() const {
-  return open_writes_ == 0 && !pace_.awaits_wake_up() && !scheduler_.HasWakeUps() &&
-         (!scheduler_.HasHeads() || pace_.at_rest());
+  return open_writes_ == 0 && awaiting_end_.empty() && !pace_.awaits_wake_up() &&
+         !scheduler_.HasWakeUps() && (!scheduler_.HasHeads() || pace_.at_rest());
 }
 
 void SchedulerLoop::Changed() {
@@ -171,9 +172,9 @@ void SchedulerLoop::Changed() {
   ScheduleNextTurn();
 }
 
-void SchedulerLoop::RunWakeUps() {
-  scheduler_.RunWakeUps(parts_.clock.Now());
-  parked_shapes_.clear();
+void SchedulerLoop::RunWakeUps(std::int64_t from) {
+  scheduler_.RunWakeUps(parts_.clock.Now(), from);
+  if (from == queue::kEveryPriority) parked_shapes_.clear();
   if (parts_.on_turn) parts_.on_turn();
   ScheduleNextTurn();
 }
@@ -315,13 +316,47 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const DecidedWrite& decided,
   const api::ObjectKey key = decided.workload().meta.key();
   const auto current = workloads_.Get(key);
   if (current == nullptr || !parts_.driver.IsDue(decided, *current)) return Progress::kNone;
-  parts_.driver.Assume(decided, *current, parts_.clock.Now());
+  const WallTime now = parts_.clock.Now();
+  parts_.driver.Assume(decided, *current, now);
   DropRetry(key);
-  pace_.NotePreemption();
+  pace_.NotePreemption(decided.decision->object->spec.priority.value_or(0));
+  const std::optional<WallTime> soon_done_at = decided.victim->soon_done_at;
+  if (!soon_done_at || *soon_done_at <= now) {
+    SendEviction(Keep(decided, copy), current);
+  } else if (awaiting_end_.insert(key).second) {
+    parts_.manager.executor().PostAfter(
+        *soon_done_at - now, [weak = std::weak_ptr(self_), write = Keep(decided, copy), current] {
+          if (const auto self = weak.lock()) (*self)->EvictIfStillDue(write, current);
+        });
+  }
+  return Progress::kSome;
+}
+
+// The victim was expected to have ended by now.
+void SchedulerLoop::EvictIfStillDue(const std::shared_ptr<const DecidedWrite>& write,
+                                    const std::shared_ptr<const api::Workload>& decided_on) {
+  const api::ObjectKey key = decided_on->meta.key();
+  awaiting_end_.erase(key);
+  const auto current = workloads_.Get(key);
+  if (!pace_.running() || current == nullptr) return;
+  if (api::IsTrue(current->status.conditions, api::kFinished)) return;
+  const Decision& decision = *write->decision;
+  const auto preemptor = workloads_.Get(decision.object->meta.key());
+  const bool waits = preemptor != nullptr && queue::BelongsInQueue(*preemptor) &&
+                     scheduler_.state().cluster_queues().Has(decision.cluster_queue);
+  if (waits && parts_.driver.IsDue(*write, *current) &&
+      parts_.driver.StillHolds(*write, *decided_on, *current)) {
+    return SendEviction(write, current);
+  }
+  Reapply(key);
+}
+
+void SchedulerLoop::SendEviction(const std::shared_ptr<const DecidedWrite>& write,
+                                 const std::shared_ptr<const api::Workload>& current) {
   ++open_writes_;
-  const auto write = Keep(decided, copy);
+  const api::ObjectKey key = current->meta.key();
   const auto tell = [this, write, current,
-                     queue = scheduler_.state().queue(decided.decision->cluster_queue).name] {
+                     queue = scheduler_.state().queue(write->decision->cluster_queue).name] {
     OnEvicted(*write, *current, queue);
   };
   Writes().Send(write, current,
@@ -333,7 +368,6 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const DecidedWrite& decided,
                   });
                   OnNotEvicted(key, written.error());
                 });
-  return Progress::kSome;
 }
 
 void SchedulerLoop::OnEvicted(const DecidedWrite& write, const api::Workload& before,

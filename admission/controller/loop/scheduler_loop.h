@@ -83,7 +83,7 @@ class SchedulerLoop {
   Progress RunCycle();
   bool HasHeads() const;
   void RestorePlans();
-  void RunWakeUps();
+  void RunWakeUps(std::int64_t from);
   void ScheduleNextTurn();
   Progress Perform(const CycleResult& result);
   // `copy`: a copy of the decision, which all its writes share (Keep).
@@ -92,7 +92,12 @@ class SchedulerLoop {
   void Reserve(const DecidedWrite& decided, std::shared_ptr<const Decision>& copy);
   void OnReserved(const Decision& decision, const api::WorkloadStatus& status);
   void EndReplaced(const Decision& decision);
+  // Evicts the victim, or waits first until the victim is expected to have ended by itself.
   Progress Evict(const DecidedWrite& decided, std::shared_ptr<const Decision>& copy);
+  void EvictIfStillDue(const std::shared_ptr<const DecidedWrite>& write,
+                       const std::shared_ptr<const api::Workload>& decided_on);
+  void SendEviction(const std::shared_ptr<const DecidedWrite>& write,
+                    const std::shared_ptr<const api::Workload>& current);
   void OnEvicted(const DecidedWrite& write, const api::Workload& before,
                  const std::string& preempting_queue);
   // An attempt that repeats the last one without a change in between is neither noted nor counted.
@@ -119,6 +124,7 @@ class SchedulerLoop {
   std::int64_t cycle_count_ = 0;
   std::size_t open_writes_ = 0;
   std::set<api::ObjectKey> put_aside_;
+  std::set<api::ObjectKey> awaiting_end_;  // victims that end soon
   struct Failures {
     int count = 0;            // failed writes to the workload in a row
     std::uint64_t retry = 0;  // the retry waited for; a new decision voids it

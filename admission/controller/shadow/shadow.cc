@@ -125,7 +125,8 @@ CyclePace::Work Shadow::PacedWork() {
           .has_heads = [this] { return scheduler_.HasHeads(); },
           .run_cycle = [this] { return Cycle(); },
           .has_wake_ups = [this] { return scheduler_.HasWakeUps(); },
-          .run_wake_ups = [this] { scheduler_.RunWakeUps(clock_.Now()); }};
+          .has_new_wake_ups = [this] { return scheduler_.HasWakeUps(Scheduler::WakeUps::kNew); },
+          .run_wake_ups = [this](std::int64_t from) { scheduler_.RunWakeUps(clock_.Now(), from); }};
 }
 
 bool Shadow::IsFull() const {
@@ -167,7 +168,7 @@ Shadow::Progress Shadow::OpenComparisons(const Decision& decision) {
   Note(decision);
   if (writes.front().kind == DecidedWrite::Kind::kPreempt &&
       OpenPreemptions(decision, writes) == Progress::kSome) {
-    pace_.NotePreemption();
+    pace_.NotePreemption(decision.object->spec.priority.value_or(0));
     progress = Progress::kSome;
   }
   return progress;

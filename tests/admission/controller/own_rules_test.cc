@@ -50,6 +50,21 @@ TEST_P(OwnRuleSwitches, HoldUntilStoppedKeepsTheQuotaUntilPodsStop) {
   EXPECT_EQ(HasQuota("b"), !GetParam()) << "the pods of a have not stopped";
 }
 
+TEST_P(OwnRuleSwitches, SpareTheSoonDoneWaitsForTheEndOfTheVictim) {
+  Switch("spare-the-soon-done");
+  PutQueues(4, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
+  for (int i = 0; i < 5; ++i) {
+    PutWorkload("run-" + std::to_string(i), 4);
+    executor_.RunFor(2s);
+    Finish("run-" + std::to_string(i));
+  }
+  PutWorkload("victim", 4);
+  executor_.RunFor(1s);
+  PutWorkload("high", 4, {{"priority", 9}});
+  executor_.RunFor(1s);
+  EXPECT_EQ(Is("victim", api::kEvicted), !GetParam());
+}
+
 TEST_P(OwnRuleSwitches, WakeWithoutLocalQueueWakesAfterItsDeletion) {
   Switch("wake-without-local-queue");
   PutQueues(4);

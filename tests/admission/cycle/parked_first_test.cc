@@ -1,7 +1,8 @@
 // Goal: a workload leaves the room to a parked workload of its queue that precedes it and fits now;
 // a parked workload that does not fit, or has no right to the room, holds nothing back, and nobody
-// waits for ever. Method: a table of a queue with a parked workload whose room comes free before
-// the wake-up, worlds cycle by cycle, with the rule and without it.
+// waits for ever. A borrower leaves the room to a parked workload of the owner likewise. Method:
+// tables of a parked workload whose room comes free before the wake-up, worlds cycle by cycle, with
+// the rules and without them.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -105,6 +106,82 @@ TEST(ParkedFirstStory, TheParkedWorkloadPreemptsTheLateOneWithoutTheRule) {
     EXPECT_EQ(world.Cycle(), own ? "parked Admitted" : "parked Preempting");
   }
 }
+
+// Queues a, b and d of one cohort have 4 GPUs each, and use them. "running-a" ends while "parked"
+// of a waits; "wide" of b, which would borrow, comes before the wake-up.
+struct BorrowerRow {
+  const char* name;
+  PreemptionPolicy reclaims = PreemptionPolicy::kAny;  // queue a
+  int parked = 4;                                      // GPUs
+  int priority = 0;                                    // of "wide"; "parked" has 1
+  bool spare = false;                                  // whether "running-d" ends, too
+  bool own = true;
+  std::string cycle;
+  std::string after_wake_up;
+};
+
+class ParkedOwner : public ::testing::TestWithParam<BorrowerRow> {};
+
+TEST_P(ParkedOwner, BorrowerWaitsIfItWouldReclaim) {
+  const BorrowerRow& row = GetParam();
+  SchedulerConfig config;
+  config.own_rules.owners_before_borrowers = row.own;
+  api::ClusterQueue owner = MakeQueue("a", "c", {{"f", {{"gpu", 4}}}});
+  owner.spec.preemption.reclaim_within_cohort = row.reclaims;
+  TableWorld world({"f"},
+                   {owner, MakeQueue("b", "c", {{"f", {{"gpu", 4}}}}),
+                    MakeQueue("d", "c", {{"f", {{"gpu", 4}}}})},
+                   config);
+  for (const std::string queue : {"a", "b", "d"}) {
+    world.Apply(MakeJob("running-" + queue, queue, 4, {{"gpu", 1}}, 1));
+  }
+  world.AdmitAll();
+  world.Apply(MakeJob("parked", "a", row.parked, {{"gpu", 1}}, 1));
+  world.Cycle();
+  world.Finish(KeyOf("running-a"));
+  if (row.spare) world.Finish(KeyOf("running-d"));
+  world.Apply(MakeJob("wide", "b", 4, {{"gpu", 1}}, row.priority));
+  EXPECT_EQ(world.Cycle(), row.cycle);
+  if (row.cycle == "wide Skipped") {
+    EXPECT_EQ(world.MessageOf("wide"),
+              "The workload would borrow quota, and workloads of the queues that own the quota go "
+              "first");
+  }
+  world.WakeUp();
+  EXPECT_EQ(world.Cycle(), row.after_wake_up);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ParkedOwner,
+    ::testing::Values(BorrowerRow{.name = "ItFits",
+                                  .cycle = "wide Skipped",
+                                  .after_wake_up = "parked Admitted, wide Skipped"},
+                      BorrowerRow{.name = "WithoutTheRule",
+                                  .own = false,
+                                  .cycle = "wide Admitted",
+                                  .after_wake_up = "parked Preempting"},
+                      BorrowerRow{.name = "ItIsLargerThanItsQuota",
+                                  .parked = 5,
+                                  .cycle = "wide Admitted",
+                                  .after_wake_up = "parked NoFit"},
+                      BorrowerRow{.name = "ThereIsRoomForBoth",
+                                  .spare = true,
+                                  .cycle = "wide Admitted",
+                                  .after_wake_up = "parked Admitted"},
+                      BorrowerRow{.name = "ItsQueueDoesNotReclaim",
+                                  .reclaims = PreemptionPolicy::kNever,
+                                  .cycle = "wide Admitted",
+                                  .after_wake_up = "parked NoCandidates"},
+                      BorrowerRow{.name = "TheBorrowerHasAHigherPriority",
+                                  .reclaims = PreemptionPolicy::kLowerPriority,
+                                  .priority = 2,
+                                  .cycle = "wide Admitted",
+                                  .after_wake_up = "parked NoCandidates"},
+                      BorrowerRow{.name = "TheBorrowerHasALowerPriority",
+                                  .reclaims = PreemptionPolicy::kLowerPriority,
+                                  .cycle = "wide Skipped",
+                                  .after_wake_up = "parked Admitted, wide Skipped"}),
+    [](const auto& row) { return std::string(row.param.name); });
 
 TEST(ParkedFirstStory, WorkloadsOfTheShapeWaitWithTheFirst) {
   TableWorld world({"f"}, {MakeFourGpus()});

@@ -1,5 +1,6 @@
 // Goal: a workload is not preempted within a minute of its admission by one that waited then; a
-// preemptor that came later is not held, and none is held for more than one minute in ten.
+// preemptor that came later is not held, and none is held for more than one minute in ten. The end
+// of a victim is expected where runs are short.
 // Method: an owner whose waiting job becomes able to reclaim when another job of the owner ends;
 // cycle by cycle, with the rule and without it.
 #include "admission/policies/new_victims.h"
@@ -159,6 +160,31 @@ TEST_F(HeldPreemptorTest, APreemptorIsHeldForOneMinuteInTen) {
   EXPECT_EQ(HeldUntil(1, 601), std::nullopt);
   AdmitVictimAt(709);
   EXPECT_EQ(HeldUntil(1, 710), WallTime(seconds(769)));
+}
+
+TEST_F(HeldPreemptorTest, AnEndIsExpectedWhereRunsAreShort) {
+  const auto soon_done_at = [this](int now) {
+    return victims_.SoonDoneAt(victim_, WallTime(seconds(now)));
+  };
+  AdmitVictimAt(100);
+  for (int i = 0; i < 4; ++i) victims_.NoteRun(kGuest, seconds(3));
+  EXPECT_EQ(soon_done_at(101), std::nullopt) << "too few runs";
+  victims_.NoteRun(kGuest, seconds(3));
+  EXPECT_EQ(soon_done_at(101), WallTime(seconds(108)));
+  victim_.cluster_queue = 6;
+  EXPECT_EQ(soon_done_at(101), WallTime(seconds(108))) << "a queue without runs";
+  victim_.cluster_queue = kGuest;
+  EXPECT_EQ(soon_done_at(108), std::nullopt) << "runs for longer than the others";
+  victims_.NoteRun(kOther, seconds(300));
+  EXPECT_EQ(soon_done_at(101), WallTime(seconds(108))) << "runs of another queue";
+  victim_.cluster_queue = 6;
+  EXPECT_EQ(soon_done_at(101), std::nullopt) << "the runs of all queues";
+  victim_.cluster_queue = kGuest;
+  victim_.evicted = true;
+  EXPECT_EQ(soon_done_at(101), std::nullopt);
+  victim_.evicted = false;
+  victims_.NoteRun(kGuest, seconds(60));
+  EXPECT_EQ(soon_done_at(101), std::nullopt) << "long runs";
 }
 
 TEST_F(HeldPreemptorTest, WorkloadThatHasStartedIsForgotten) {
