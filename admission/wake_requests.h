@@ -43,7 +43,7 @@ class WakeRequests {
   bool HasNew() const { return !new_targets_.empty() || !freed_flavors_.empty(); }
   // The requests without the cohorts below a requested cohort. Removes all requests.
   std::vector<WakeTarget> TakeAll();
-  // As TakeAll, of the new requests alone. Removes no request.
+  // The new requests without the cohorts below a new one. They stay requested, and are not new.
   std::vector<WakeTarget> TakeNew();
 
  private:

@@ -75,7 +75,7 @@ struct PlaceFacts {
 // The place of a workload for which its queue keeps none.
 WallTime PlaceOf(const PlaceRules& rules, const PlaceFacts& facts);
 
-// As a lower bound of priorities: all of them.
+// The lower bound that every priority reaches.
 inline constexpr std::int64_t kEveryPriority = std::numeric_limits<std::int64_t>::min();
 
 // The fields that the order compares. The string of `uid` must outlive the key.

@@ -27,8 +27,9 @@ class WaitingWorkloads {
     PendingRank rank;
   };
   std::vector<Ranked> AllRanked() const;
-  // The parked workloads that precede `workload` (kNoNode: all), in order, at most `most`: of those with one shape
-  // and namespace the first, and only of shapes that have been tried since the last wake-up.
+  // The parked workloads that precede `workload` (kNoNode: all), in order, at most `most`: of those
+  // with one shape and namespace the first, and only of shapes that have been tried since the last
+  // wake-up.
   std::vector<WorkloadId> ParkedBefore(WorkloadId workload, std::size_t most) const {
     return queue_.pending.ParkedBefore(workload, most);
   }

@@ -58,7 +58,7 @@ class CycleParked {
   void AddOwners(ClusterQueueId of_tree);
 
   CycleContext context_;
-  Reclaimers reclaimers_;                        // with parked workloads that fit
+  Reclaimers reclaimers_;                        // owners whose parked workloads fit
   std::vector<WakeTarget> looked_at_;            // trees whose queues are in reclaimers_
   std::map<ClusterQueueId, std::int32_t> held_;  // entries held back since the last admission
 };

@@ -40,7 +40,8 @@ std::optional<WallTime> NewVictims::HeldUntil(WorkloadId preemptor, WallTime que
 }
 
 std::optional<WallTime> NewVictims::SoonDoneAt(const Reservation& victim, WallTime now) const {
-  constexpr Duration kClockGrain = std::chrono::seconds(1);  // of the start, and of the mean
+  constexpr Duration kClockGrain =
+      std::chrono::seconds(1);  // the start and the mean have whole seconds
   if (!victim.admitted || victim.evicted) return std::nullopt;
   const auto found = runs_.find(victim.cluster_queue);
   const bool of_queue = found != runs_.end() && found->second.count >= kFewestRuns;

@@ -50,7 +50,7 @@ class NewVictims {
     int count = 0;    // at most kMostRuns
     void Add(Duration ran);
   };
-  static constexpr int kFewestRuns = 5;  // of a queue; fewer tell no end
+  static constexpr int kFewestRuns = 5;  // fewer runs of a queue tell no end
   static constexpr int kMostRuns = 200;  // each later run counts for a 200th of the mean
   bool AreLong(ClusterQueueId queue) const;
 

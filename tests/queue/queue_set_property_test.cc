@@ -108,7 +108,7 @@ class Plain {
   std::int64_t Wake(WallTime now, std::int64_t from) {
     now_ = now;
     woken_ = true;
-    std::map<std::uint64_t, std::int64_t> highest;  // of the shape's workloads, but those held
+    std::map<std::uint64_t, std::int64_t> highest;         // the shape's workloads, but those held
     std::map<std::uint64_t, std::int64_t> highest_parked;  // in the namespace that passes
     for (const auto& [id, item] : items_) {
       if (item.at == At::kHeld) continue;

@@ -35,9 +35,9 @@ CyclePace::Range CyclePace::RecentRange::Get() const {
   return range;
 }
 
-void CyclePace::NotePreemption(std::int64_t priority) {
+void CyclePace::NotePreemption(std::int64_t preemptor_priority) {
   contested_at_ = clock_.SteadyNow();
-  contenders_.Add(priority, contested_at_);
+  contenders_.Add(preemptor_priority, contested_at_);
 }
 
 void CyclePace::NoteArrival(std::int64_t priority) {

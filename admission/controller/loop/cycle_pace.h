@@ -56,7 +56,7 @@ class CyclePace {
   // Runs the next cycle soon; the pause after it does not change.
   void Kick() { KickAfter(Duration::zero()); }
   void ScheduleWakeUps();
-  void NotePreemption(std::int64_t priority);  // of the preemptor
+  void NotePreemption(std::int64_t preemptor_priority);
   void NoteArrival(std::int64_t priority);
 
   // Whether the last cycle changed nothing, and nothing has changed since.
@@ -100,7 +100,7 @@ class CyclePace {
   const Work work_;
   bool running_ = false;
   bool cycle_posted_ = false;
-  bool wake_up_posted_ = false;  // of all priorities
+  bool wake_up_posted_ = false;  // a wake-up of all priorities
   bool early_posted_ = false;
   // The numbers of the posted cycle and of the posted wake-up of all; older tickets do nothing.
   std::uint64_t kick_ticket_ = 0;

@@ -113,7 +113,7 @@ struct BorrowerRow {
   const char* name;
   PreemptionPolicy reclaims = PreemptionPolicy::kAny;  // queue a
   int parked = 4;                                      // GPUs
-  int priority = 0;                                    // of "wide"; "parked" has 1
+  int priority = 0;                                    // the priority of "wide"; "parked" has 1
   bool spare = false;                                  // whether "running-d" ends, too
   bool own = true;
   std::string cycle;
