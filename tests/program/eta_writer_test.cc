@@ -156,7 +156,7 @@ TEST_F(EtaWriterTest, ForecastOfAStartedJobStays) {
   PutOneBehindAnother();
   const auto note = NoteOf("second");
   ASSERT_TRUE(note);
-  SetConditionOf("first", api::kFinished, true, api::kSucceeded);
+  Finish("first");
   executor_.RunFor(5s);
   ASSERT_TRUE(Is("second", api::kAdmitted));
   // "first" had no note. "second" started earlier than nine of ten futures.
@@ -187,7 +187,7 @@ TEST_F(EtaWriterTest, LaterForecastKeepsTheFirstForecast) {
   EXPECT_EQ(last->later, later->later);
   // Long after what was forecast.
   executor_.RunFor(24h);
-  SetConditionOf("first", api::kFinished, true, api::kSucceeded);
+  Finish("first");
   executor_.RunFor(5s);
   ASSERT_TRUE(Is("second", api::kAdmitted));
   EXPECT_EQ(hits_, std::vector{api::ForecastHit::kLater});

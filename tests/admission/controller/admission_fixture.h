@@ -144,6 +144,23 @@ class AdmissionFixture : public ::testing::Test {
       object["status"]["conditions"] = api::Encode(workload.status.conditions);
     });
   }
+  void Finish(const std::string& name) {
+    SetConditionOf(name, api::kFinished, true, api::kSucceeded);
+  }
+  // A queue of 4 CPUs whose first five workloads have run for two seconds each; then "victim",
+  // which has run for a second, and "high", which has needed its quota for a second.
+  void PlayVictimThatEndsSoon() {
+    PutQueues(4, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
+    for (const char* name : {"run-1", "run-2", "run-3", "run-4", "run-5"}) {
+      PutWorkload(name, 4);
+      executor_.RunFor(2s);
+      Finish(name);
+    }
+    PutWorkload("victim", 4);
+    executor_.RunFor(1s);
+    PutWorkload("high", 4, {{"priority", 9}});
+    executor_.RunFor(1s);
+  }
   // The job has stopped: writes what integrations/release.h writes.
   void Release(const std::string& name) {
     const std::string reason = ReasonOf(name, api::kEvicted);

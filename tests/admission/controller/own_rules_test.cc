@@ -24,7 +24,6 @@ class OwnRuleSwitches : public AdmissionFixture, public ::testing::WithParamInte
     for (const char* name : {"owner", "borrower"}) PutLocalQueue(name, name);
   }
   bool HasQuota(const std::string& name) const { return Is(name, api::kQuotaReserved); }
-  void Finish(const std::string& name) { SetConditionOf(name, api::kFinished, true, "Succeeded"); }
   static Json PodSets(int count, const char* cpu) {
     return {
         {{"name", "main"},
@@ -52,16 +51,7 @@ TEST_P(OwnRuleSwitches, HoldUntilStoppedKeepsTheQuotaUntilPodsStop) {
 
 TEST_P(OwnRuleSwitches, SpareTheSoonDoneWaitsForTheEndOfTheVictim) {
   Switch("spare-the-soon-done");
-  PutQueues(4, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
-  for (int i = 0; i < 5; ++i) {
-    PutWorkload("run-" + std::to_string(i), 4);
-    executor_.RunFor(2s);
-    Finish("run-" + std::to_string(i));
-  }
-  PutWorkload("victim", 4);
-  executor_.RunFor(1s);
-  PutWorkload("high", 4, {{"priority", 9}});
-  executor_.RunFor(1s);
+  PlayVictimThatEndsSoon();
   EXPECT_EQ(Is("victim", api::kEvicted), !GetParam());
 }
 

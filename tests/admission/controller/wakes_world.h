@@ -24,6 +24,7 @@ class WakesWorld : public AdmissionFixture {
  public:
   using AdmissionFixture::ActivateCheck;
   using AdmissionFixture::Edit;
+  using AdmissionFixture::Finish;
   using AdmissionFixture::PathOf;
   using AdmissionFixture::Put;
   using AdmissionFixture::PutClusterQueue;
@@ -76,7 +77,6 @@ class WakesWorld : public AdmissionFixture {
       }
     });
   }
-  void Finish(const std::string& name) { SetConditionOf(name, api::kFinished, true, "Succeeded"); }
   // Pods of one CPU.
   void PutPods(const std::string& name, int count, const Json& more = Json::object()) {
     PutWorkload(name, 1, more);

@@ -65,9 +65,6 @@ class LedgerFeedTest : public AdmissionFixture {
                {{"name", "default"}, {"annotations", {{"berth.dev/price-per-hour", price}}}}},
               {"spec", Json::object()}});
   }
-  void Finish(const std::string& name) {
-    SetConditionOf(name, api::kFinished, true, api::kSucceeded);
-  }
 
   bool users_ = true;  // --ledger-users
   local::TempFolder folder_;

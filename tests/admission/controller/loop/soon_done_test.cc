@@ -8,20 +8,7 @@ namespace {
 
 class SoonDone : public AdmissionFixture {
  protected:
-  // "victim" has run for a second; "high" needs its quota.
-  SoonDone() {
-    PutQueues(4, {{"preemption", {{"withinClusterQueue", "LowerPriority"}}}});
-    for (const char* name : {"run-1", "run-2", "run-3", "run-4", "run-5"}) {
-      PutWorkload(name, 4);
-      executor_.RunFor(2s);
-      Finish(name);
-    }
-    PutWorkload("victim", 4);
-    executor_.RunFor(1s);
-    PutWorkload("high", 4, {{"priority", 9}});
-    executor_.RunFor(1s);
-  }
-  void Finish(const std::string& name) { SetConditionOf(name, api::kFinished, true, "Succeeded"); }
+  SoonDone() { PlayVictimThatEndsSoon(); }
 };
 
 TEST_F(SoonDone, PreemptorStartsWhenTheVictimHasEnded) {

@@ -78,7 +78,7 @@ TEST_F(AdmissionMetricsTest, LocalQueueHasItsOwnWorkloadSeries) {
   const std::string finished =
       "kueue_local_queue_finished_workloads{name=\"lq\",namespace=\"team\"}";
   EXPECT_EQ(ValueOf(waits), "1");
-  SetConditionOf("a", api::kFinished, true, "Succeeded");
+  Finish("a");
   executor_.RunFor(3s);
   EXPECT_EQ(ValueOf(waits), "none") << "no workload, no series";
   EXPECT_EQ(ValueOf(finished), "1");
@@ -128,7 +128,7 @@ TEST_F(AdmissionMetricsTest, ExecutionTimeAddsPastAdmissions) {
   executor_.RunFor(1s);
   Edit("w", [](Json& object) { object["status"]["accumulatedPastExecutionTimeSeconds"] = 100; });
   executor_.RunFor(10s);
-  SetConditionOf("w", api::kFinished, true, "Succeeded");
+  Finish("w");
   executor_.RunFor(1s);
   const std::string sum =
       ValueOf("kueue_execution_time_seconds_sum{cluster_queue=\"cq\",priority_class=\"\"}");
@@ -200,8 +200,8 @@ TEST_F(AdmissionMetricsTest, UnadmittedMetricNamesChecksThatAreNotReady) {
 
 TEST_F(AdmissionMetricsTest, DeletedClusterQueueHasNoWorkloadSeries) {
   BootWithOneThatWaits();
-  SetConditionOf("a", api::kFinished, true, "Succeeded");
-  SetConditionOf("b", api::kFinished, true, "Succeeded");
+  Finish("a");
+  Finish("b");
   executor_.RunFor(3s);
   EXPECT_THAT(metrics_->Text(), HasSubstr("kueue_finished_workloads{cluster_queue=\"cq\"} "));
   client_->Delete(api::KindOf<api::ClusterQueue>(), {"", "cq"}, {}, [](const Status&) {});
@@ -279,7 +279,7 @@ TEST_F(AdmissionMetricsTest, WeightedShareIsNotRoundedAndReservationsSumTheSubtr
   PutClusterQueue("cq", 1, {{"cohortName", "lab"}, {"fairSharing", {{"weight", "0"}}}});
   executor_.RunFor(3s);
   EXPECT_EQ(ValueOf(share), "NaN");
-  SetConditionOf("a", api::kFinished, true, "Succeeded");
+  Finish("a");
   executor_.RunFor(3s);
   EXPECT_EQ(ValueOf(share), "0");
   EXPECT_EQ(ValueOf(reserved), "none");
@@ -333,7 +333,7 @@ TEST_F(AdmissionMetricsTest, CountsKeptLateAndFailedDeadlines) {
   }
   executor_.RunFor(3s);
   for (const char* name : {"early", "late"}) {
-    SetConditionOf(name, api::kFinished, true, api::kSucceeded);
+    Finish(name);
   }
   SetConditionOf("broken", api::kFinished, true, "Failed");
   executor_.RunFor(3s);

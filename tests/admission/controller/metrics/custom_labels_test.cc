@@ -147,7 +147,7 @@ TEST_F(CustomLabelsTest, SeriesOfAQueueFollowItsLabel) {
   EXPECT_EQ(ValueOf(gauge + "red\"}"), "none");
   EXPECT_EQ(ValueOf(counted + R"(custom_team="red",priority_class=""})"), "1");
   client_->Delete(api::KindOf<api::ClusterQueue>(), {"", "cq"}, {}, [](const Status&) {});
-  SetConditionOf("a", api::kFinished, true, "Succeeded");
+  Finish("a");
   executor_.RunFor(3s);
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr("custom_team=\"red\"")));
   EXPECT_THAT(metrics_->Text(), Not(HasSubstr("custom_team=\"blue\"")));
@@ -188,7 +188,7 @@ TEST_F(CustomLabelsTest, PendingWorkloadsOfALocalQueueAreCountedByStatus) {
   PutWorkload("c", 1);
   executor_.RunFor(3s);
   EXPECT_EQ(LocalPending(), "0/2") << "parked: no room";
-  SetConditionOf("a", api::kFinished, true, "Succeeded");
+  Finish("a");
   executor_.RunFor(3s);
   EXPECT_EQ(LocalPending(), "0/1") << "one runs, one waits again";
   PutLocalQueue("lq", "cq", "Hold");
