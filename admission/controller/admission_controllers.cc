@@ -27,7 +27,9 @@
 namespace berth::admission {
 namespace {
 
-constexpr int kMaxCohortDepth = 64;              // bounds cycles of parents
+constexpr int kMaxCohortDepth = 64;  // bounds cycles of parents
+// Changes of workloads within this time are counted by one look at their queues.
+constexpr Duration kCounterBatch = std::chrono::milliseconds(50);
 constexpr char kByLocalQueue[] = "localQueue";   // "namespace/name"
 constexpr char kByReservation[] = "reservedIn";  // ClusterQueue
 
@@ -289,13 +291,13 @@ void AdmissionControllers::Impl::WatchWorkloads() {
   const auto changed = [this](const api::Workload* before, const api::Workload* after) {
     const WorkloadTally::Touched touched = tally.Change(before, after);
     for (const std::string& name : touched.cluster_queues) {
-      cluster_queue_controller.Add({"", name});
+      cluster_queue_controller.AddAfter({"", name}, kCounterBatch);
       if (fair_sharing) AddCohortsOf(name);
     }
     for (const api::ObjectKey& key : touched.local_queues) {
-      local_queue_controller.Add(key);
+      local_queue_controller.AddAfter(key, kCounterBatch);
       if (const auto queue = local_queues.Get(key)) {
-        cluster_queue_controller.Add({"", queue->cluster_queue});
+        cluster_queue_controller.AddAfter({"", queue->cluster_queue}, kCounterBatch);
       }
     }
     metrics.OnChange(before, after, clock.Now());
