@@ -87,6 +87,18 @@ std::string ObjectPath(const api::ResourceKind& kind, const api::ObjectKey& key,
   return path;
 }
 
+namespace {
+
+std::string PatchPath(const api::ResourceKind& kind, const api::ObjectKey& key, PatchType type,
+                      const WriteOptions& options) {
+  std::string path = ObjectPath(kind, key, options.subresource);
+  AddQuery(path, "fieldManager", options.field_manager);
+  if (type == PatchType::kApply && options.force == Force::kYes) AddQuery(path, "force", "true");
+  return path;
+}
+
+}  // namespace
+
 struct ApiClient::Pending {
   ApiRequest request;
   OnResponse done;
@@ -292,11 +304,22 @@ void ApiClient::Update(const api::ResourceKind& kind, const api::ObjectKey& key,
 
 void ApiClient::Patch(const api::ResourceKind& kind, const api::ObjectKey& key, PatchType type,
                       Json patch, const WriteOptions& options, Done done) {
-  std::string path = ObjectPath(kind, key, options.subresource);
-  AddQuery(path, "fieldManager", options.field_manager);
-  if (type == PatchType::kApply && options.force == Force::kYes) AddQuery(path, "force", "true");
-  Send({"PATCH", path, ContentType(type), std::make_shared<const Json>(std::move(patch))},
+  Send({"PATCH", PatchPath(kind, key, type, options), ContentType(type),
+        std::make_shared<const Json>(std::move(patch))},
        options_.request_timeout, std::move(done));
+}
+
+void ApiClient::PatchAndRead(const api::ResourceKind& kind, const api::ObjectKey& key,
+                             PatchType type, JsonPtr patch, const WriteOptions& options,
+                             std::shared_ptr<const ObjectReader> reader,
+                             std::function<void(Result<ReadObject>)> done) {
+  SendForResponse(
+      {"PATCH", PatchPath(kind, key, type, options), ContentType(type), std::move(patch), reader},
+      options_.request_timeout, [reader, done = std::move(done)](Result<ApiResponse> response) {
+        if (!response) return done(response.error());
+        if (response->read) return done(*std::move(response->read));
+        done(response->body == nullptr ? ReadObject{} : reader->Read(*response->body));
+      });
 }
 
 void ApiClient::Delete(const api::ResourceKind& kind, const api::ObjectKey& key,

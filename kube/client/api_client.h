@@ -113,6 +113,12 @@ class ApiClient {
               const WriteOptions& options, Done done);
   void Patch(const api::ResourceKind& kind, const api::ObjectKey& key, PatchType type, Json patch,
              const WriteOptions& options, Done done);
+  // Patches, and reads the object in the answer with `reader`: no JSON tree is built where the
+  // transport can avoid it. `object` is null where the answer has no object.
+  void PatchAndRead(const api::ResourceKind& kind, const api::ObjectKey& key, PatchType type,
+                    JsonPtr patch, const WriteOptions& options,
+                    std::shared_ptr<const ObjectReader> reader,
+                    std::function<void(Result<ReadObject>)> done);
   void Delete(const api::ResourceKind& kind, const api::ObjectKey& key,
               const DeleteOptions& options, std::function<void(Status)> done);
   std::unique_ptr<WatchHandle> Watch(const api::ResourceKind& kind,

@@ -36,6 +36,34 @@ JsonPtr ParseJson(std::string_view text) {
   return json ? std::make_shared<const Json>(*std::move(json)) : nullptr;
 }
 
+// The parser of small texts, whose buffers serve the next text of the thread.
+api::JsonText& ParserOfThread() {
+  thread_local api::JsonText parser;
+  return parser;
+}
+
+// Larger texts have a parser of their own: its buffers are freed afterwards.
+constexpr std::size_t kSmallText = 256 * 1024;
+
+// Calls `read` with the root of the text; nullopt where the text is not JSON.
+template <typename Read>
+auto ReadRoot(std::string_view text, Read read)
+    -> decltype(read(std::declval<const api::JsonNode&>())) {
+  std::optional<api::JsonText> own;
+  api::JsonText& parser = text.size() > kSmallText ? own.emplace() : ParserOfThread();
+  const Result<const api::JsonNode*> root = parser.Parse(text);
+  if (!root) return std::nullopt;
+  return read(**root);
+}
+
+// nullopt where the text is no object: parsing a tree then finds the error.
+std::optional<ReadObject> ReadObjectOf(std::string_view text, const ObjectReader& reader) {
+  return ReadRoot(text, [&reader](const api::JsonNode& root) -> std::optional<ReadObject> {
+    if (root.kind != api::JsonNode::Kind::kObject) return std::nullopt;
+    return reader.Read(root);
+  });
+}
+
 // nullopt where the text is no list: parsing a tree then finds the error.
 std::optional<ReadPage> ReadPageOf(std::string_view text, const ObjectReader& reader) {
   ReadPage page;
@@ -47,12 +75,18 @@ std::optional<ReadPage> ReadPageOf(std::string_view text, const ObjectReader& re
   return page;
 }
 
-ApiResponse ToApiResponse(net::Response response, const ObjectReader* reader) {
+ApiResponse ToApiResponse(net::Response response, const ApiRequest& request) {
+  constexpr int kOk = 200;
+  constexpr int kCreated = 201;
   ApiResponse result;
   result.status = response.status;
-  if (reader != nullptr && response.status == 200) {
-    result.page = ReadPageOf(response.body, *reader);
-    if (result.page) return result;
+  if (request.reader != nullptr && (response.status == kOk || response.status == kCreated)) {
+    if (request.method == "GET") {
+      result.page = ReadPageOf(response.body, *request.reader);
+    } else {
+      result.read = ReadObjectOf(response.body, *request.reader);
+    }
+    if (result.page || result.read) return result;
   }
   if (response.headers.Find("Content-Type").find("json") != std::string_view::npos) {
     result.body = ParseJson(response.body);
@@ -93,12 +127,9 @@ Result<WatchEvent> ParseWatchLine(const std::string& line) {
 }
 
 // Reads what ParseWatchLine reads, without a tree; nullopt for lines that need the tree.
-std::optional<WatchEvent> ReadWatchLine(const std::string& line, const ObjectReader& reader) {
-  api::JsonText text;
-  const Result<const api::JsonNode*> root = text.Parse(line);
-  if (!root) return std::nullopt;
-  const api::JsonNode* type = (*root)->Find("type");
-  const api::JsonNode* object = (*root)->Find("object");
+std::optional<WatchEvent> ReadWatchEvent(const api::JsonNode& root, const ObjectReader& reader) {
+  const api::JsonNode* type = root.Find("type");
+  const api::JsonNode* object = root.Find("object");
   if (type == nullptr || object == nullptr || type->kind != api::JsonNode::Kind::kString ||
       object->kind != api::JsonNode::Kind::kObject || type->text == "ERROR") {
     return std::nullopt;
@@ -138,7 +169,9 @@ class WatchState : public std::enable_shared_from_this<WatchState> {
     const Status fed = lines_.Feed(bytes, [&](const std::string& line) {
       if (error) return;
       if (reader_ != nullptr) {
-        if (std::optional<WatchEvent> read = ReadWatchLine(line, *reader_)) {
+        std::optional<WatchEvent> read = ReadRoot(
+            line, [this](const api::JsonNode& root) { return ReadWatchEvent(root, *reader_); });
+        if (read) {
           events.push_back(*std::move(read));
           return;
         }
@@ -182,7 +215,7 @@ class WatchState : public std::enable_shared_from_this<WatchState> {
   static constexpr std::size_t kMaxRefusalBytes = 64 * 1024;
 
   void PostEvents(std::vector<WatchEvent> events) {
-    strand_.Post([self = shared_from_this(), events = std::move(events)]() mutable {
+    strand_.Defer([self = shared_from_this(), events = std::move(events)]() mutable {
       for (WatchEvent& event : events) {
         if (self->stopped_) return;
         self->callbacks_.on_event(std::move(event));
@@ -328,21 +361,21 @@ class HttpTransport final : public Transport {
 
   void SendWith(const std::shared_ptr<Call>& call, const CredentialPtr& credential) {
     Adopt(credential);
-    client_->Send(ToHttp(call->request, credential->token, as_), call->end - clock_.SteadyNow(),
-                  [&strand = strand_, weak = std::weak_ptr(self_), call,
-                   credential](Result<net::Response> response) {
-                    Result<ApiResponse> result =
-                        response ? Result<ApiResponse>(ToApiResponse(*std::move(response),
-                                                                     call->request.reader.get()))
-                                 : Result<ApiResponse>(response.error());
-                    strand.Post([weak, call, credential, result = std::move(result)]() mutable {
-                      const auto self = weak.lock();
-                      if (self != nullptr && (*self)->IsToRepeat(*call, credential, result)) {
-                        return (*self)->Start(call);
-                      }
-                      call->Finish(std::move(result));
-                    });
-                  });
+    client_->Send(
+        ToHttp(call->request, credential->token, as_), call->end - clock_.SteadyNow(),
+        [&strand = strand_, weak = std::weak_ptr(self_), call,
+         credential](Result<net::Response> response) {
+          Result<ApiResponse> result =
+              response ? Result<ApiResponse>(ToApiResponse(*std::move(response), call->request))
+                       : Result<ApiResponse>(response.error());
+          strand.Defer([weak, call, credential, result = std::move(result)]() mutable {
+            const auto self = weak.lock();
+            if (self != nullptr && (*self)->IsToRepeat(*call, credential, result)) {
+              return (*self)->Start(call);
+            }
+            call->Finish(std::move(result));
+          });
+        });
   }
 
   // After a 401 nothing happened: any method may be repeated with another credential.

@@ -117,12 +117,15 @@ class Informer final : public InformerBase {
   // nothing unless the store has an older version of the same object (uid). Handlers are called as
   // for an event.
   void Ingest(const Json& written) {
-    Result<T> decoded = decode_(written);
-    if (!decoded) return;
-    const Ptr known = store_.Get(decoded->meta.key());
-    if (known == nullptr || known->meta.uid != decoded->meta.uid) return;
-    if (IsNewer(decoded->meta, known->meta)) Put(std::make_shared<const T>(*std::move(decoded)));
+    if (Result<T> decoded = decode_(written)) {
+      IngestObject(std::make_shared<const T>(*std::move(decoded)));
+    }
   }
+  // The same for an answer that reader() has read.
+  void Ingest(const ReadObject& written) {
+    if (written.object != nullptr) IngestObject(std::static_pointer_cast<const T>(written.object));
+  }
+  const std::shared_ptr<const ObjectReader>& reader() const { return reader_; }
 
  private:
   // Versions are ordered numbers (Kubernetes KEP-5504). If one of both is not a number, `a` counts
@@ -134,6 +137,12 @@ class Informer final : public InformerBase {
   }
 
   // A list may be newer than the start of its watch: the stored object may have another uid.
+  void IngestObject(const Ptr& object) {
+    const Ptr known = store_.GetLike(object);
+    if (known == nullptr || known->meta.uid != object->meta.uid) return;
+    if (IsNewer(object->meta, known->meta)) Put(object);
+  }
+
   static bool IsOtherLife(const Ptr& known, const api::ObjectMeta& meta) {
     return known != nullptr && known->meta.uid != meta.uid;
   }
@@ -275,6 +284,7 @@ class Informer final : public InformerBase {
 
   const api::ResourceKind& kind_;
   const Decode decode_;
+  const std::shared_ptr<const ObjectReader> reader_;
   ObjectStore<T> store_;
   std::vector<Handler> handlers_;
   std::vector<std::function<void()>> on_synced_;
@@ -293,8 +303,9 @@ Informer<T>::Informer(ApiClient& client, ReflectorOptions options, const api::Re
                       Decode decode)
     : kind_(kind),
       decode_(decode),
+      reader_(std::make_shared<const Decoder>(std::move(decode))),
       reflector_(
-          client, kind, std::move(options), std::make_shared<const Decoder>(std::move(decode)),
+          client, kind, std::move(options), reader_,
           {[this] { StartList(); },
            [this](const std::vector<ReadObject>& items) { TakePage(items); }, [this] { EndList(); },
            [this](WatchEvent::Type type, const ReadObject& read) { Apply(type, read); },

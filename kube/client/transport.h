@@ -35,8 +35,8 @@ struct ReadObject {
   std::shared_ptr<const api::ObjectMeta> identity = nullptr;
 };
 
-// Converts the objects of a list or a watch to the caller's form as they arrive, without a JSON
-// tree. Called on threads of the transport, several at a time.
+// Converts the objects of a list, a watch or the answer to a write to the caller's form as they
+// arrive, without a JSON tree. Called on threads of the transport, several at a time.
 class ObjectReader {
  public:
   virtual ~ObjectReader() = default;
@@ -54,7 +54,8 @@ struct ApiRequest {
   std::string path;          // path and query, escaped: "/api/v1/namespaces/a/pods?limit=5"
   std::string content_type;  // the type of the body; empty: no body
   JsonPtr body;
-  // For a list or a watch. A transport may ignore the reader and answer with JSON trees.
+  // Reads the items of a list (a GET), the objects of a watch's events, or the object that answers
+  // a write. A transport may ignore the reader and answer with JSON trees.
   std::shared_ptr<const ObjectReader> reader = nullptr;
   // The value of the header Accept. A transport may ignore it and answer with the object or list
   // itself.
@@ -63,9 +64,10 @@ struct ApiRequest {
 
 struct ApiResponse {
   int status = 200;
-  std::optional<ReadPage> page = {};  // in place of the body, if the request has a reader
-  JsonPtr body;                       // null: the answer is not JSON
-  std::string text;                   // the answer, if it is not JSON
+  std::optional<ReadPage> page = {};    // in place of the body, if a list has a reader
+  std::optional<ReadObject> read = {};  // in place of the body, if a write has a reader
+  JsonPtr body;                         // null: the answer is not JSON
+  std::string text;                     // the answer, if it is not JSON
   std::optional<Duration> retry_after;
 };
 

@@ -155,6 +155,25 @@ TEST_F(ApiClientTest, WritesReturnTheErrorsOfTheServer) {
   EXPECT_EQ(remove(uid).error().code, ErrorCode::kNotFound);
 }
 
+// This transport answers with trees, and ignores the reader of a write.
+TEST_F(ApiClientTest, AnAnswerToAPatchIsReadByTheReader) {
+  api_.Put(kFlavors, Named("f"));
+  const auto patch = [&](const std::string& name) {
+    return Await<ReadObject>([&](auto done) {
+      client_.PatchAndRead(
+          flavors_, {"", name}, PatchType::kMerge,
+          std::make_shared<const Json>(Json{{"spec", {{"nodeLabels", {{"pool", "a"}}}}}}),
+          {.field_manager = "me"}, std::make_shared<NameReader>(), done);
+    });
+  };
+  const auto read = patch("f");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*std::static_pointer_cast<const std::string>(read->object), "f");
+  EXPECT_EQ(api_.requests().back().query, "fieldManager=me");
+  EXPECT_EQ((*api_.Find(std::string(kFlavors) + "/f"))["spec"]["nodeLabels"]["pool"], "a");
+  EXPECT_EQ(patch("unknown").error().code, ErrorCode::kNotFound);
+}
+
 TEST_F(ApiClientTest, TooManyRequestsWaitsAsLongAsTheServerSays) {
   api_.Put(kFlavors, Named("f"));
   api_.set_retry_after(3s);

@@ -95,6 +95,10 @@ class HttpTransportTest : public ::testing::Test {
       }
       return responder.Send({200, {}, text});
     }
+    if (request.target.starts_with("/written")) {
+      const bool is_refused = request.target == "/written/refused";
+      return responder.Send({is_refused ? 409 : 200, json, request.body});
+    }
     if (request.target == "/text") return responder.Send({200, {}, "a log line\n"});
     if (request.method != "GET") return responder.Send({201, json, "{}"});
     responder.Send({429,
@@ -234,6 +238,33 @@ TEST_F(HttpTransportTest, WatchEventsAreDecodedByTheReaderOfTheWatch) {
   stream_->Write(R"({"type":"ERROR","object":{"code":410,"reason":"Expired"}})"
                  "\n");
   EXPECT_EQ(events_.Take(), "Expired");
+}
+
+TEST_F(HttpTransportTest, AnswerToAWriteIsDecodedByTheReaderOfTheWrite) {
+  const auto write = [&](const std::string& path, const Json& answer) {
+    ApiRequest request{"PATCH", path, "application/merge-patch+json",
+                       std::make_shared<const Json>(answer), std::make_shared<NameReader>()};
+    Send(std::move(request), [this](const Result<ApiResponse>& response) {
+      std::string told = std::to_string(response->status);
+      if (response->body != nullptr) told += " body " + response->body->dump();
+      if (response->read) {
+        const auto name = std::static_pointer_cast<const std::string>(response->read->object);
+        told += " read " + (name != nullptr ? *name : response->read->error);
+      }
+      events_.Put(std::move(told));
+    });
+    return events_.Take();
+  };
+  const Json object = {{"metadata", {{"name", "a"}}}};
+  EXPECT_EQ(write("/written", object), "200 read a");
+  Json large = object;
+  large["text"] = std::string(300'000, 'x');
+  EXPECT_EQ(write("/written", large), "200 read a") << "above the size of the kept parser";
+  EXPECT_EQ(write("/written", {{"metadata", {{"name", 7}}}}),
+            "200 read metadata.name: expected a string, got number");
+  EXPECT_EQ(write("/written", Json::array()), "200 body []");
+  EXPECT_EQ(write("/written/refused", {{"reason", "Conflict"}}),
+            R"(409 body {"reason":"Conflict"})");
 }
 
 TEST_F(HttpTransportTest, LostServerIsUnavailable) {

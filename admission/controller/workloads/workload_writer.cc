@@ -182,11 +182,11 @@ void WorkloadWriter::ReadRefused(const api::ObjectKey& key, const Error& error, 
 }
 
 // A write that never reached the API server says nothing about its latency.
-void WorkloadWriter::Measure(SteadyTime begun, const Result<kube::JsonPtr>& answer) const {
-  if (answer) return answered_(clock_->SteadyNow() - begun);
-  if (answer.error().code == ErrorCode::kTooManyRequests) {
+void WorkloadWriter::Measure(SteadyTime begun, const Status& written) const {
+  if (written) return answered_(clock_->SteadyNow() - begun);
+  if (written.error().code == ErrorCode::kTooManyRequests) {
     answered_(kube::WritePace::kThrottled);
-  };
+  }
 }
 
 void WorkloadWriter::Enqueue(Write write) {
@@ -200,19 +200,21 @@ void WorkloadWriter::Pump() {
     queue_.pop_front();
     ++in_flight_;
     const SteadyTime begun = clock_ == nullptr ? SteadyTime{} : clock_->SteadyNow();
-    client_.Patch(api::KindOf<api::Workload>(), write.key, write.type, *write.body, write.options,
-                  [weak = std::weak_ptr(self_), key = write.key, begun,
-                   done = std::move(write.done)](const Result<kube::JsonPtr>& answer) {
-                    const auto self = weak.lock();
-                    if (self == nullptr) return;
-                    WorkloadWriter& writer = **self;
-                    if (writer.answered_) writer.Measure(begun, answer);
-                    if (!answer && kube::IsRefusal(answer.error())) {
-                      return writer.ReadRefused(key, answer.error(), done);
-                    }
-                    if (answer && *answer != nullptr) writer.workloads_.Ingest(**answer);
-                    writer.End(done, answer ? OkStatus() : Status(answer.error()));
-                  });
+    client_.PatchAndRead(api::KindOf<api::Workload>(), write.key, write.type, std::move(write.body),
+                         write.options, workloads_.reader(),
+                         [weak = std::weak_ptr(self_), key = write.key, begun,
+                          done = std::move(write.done)](const Result<kube::ReadObject>& answer) {
+                           const auto self = weak.lock();
+                           if (self == nullptr) return;
+                           WorkloadWriter& writer = **self;
+                           const Status written = answer ? OkStatus() : Status(answer.error());
+                           if (writer.answered_) writer.Measure(begun, written);
+                           if (!written && kube::IsRefusal(written.error())) {
+                             return writer.ReadRefused(key, written.error(), done);
+                           }
+                           if (answer) writer.workloads_.Ingest(*answer);
+                           writer.End(done, written);
+                         });
   }
 }
 

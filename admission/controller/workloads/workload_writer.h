@@ -75,7 +75,7 @@ class WorkloadWriter {
   };
 
   void Enqueue(Write write);
-  void Measure(SteadyTime begun, const Result<kube::JsonPtr>& answer) const;
+  void Measure(SteadyTime begun, const Status& written) const;
   void End(const Done& done, const Status& status);
   void ReadRefused(const api::ObjectKey& key, const Error& error, Done done);
   void Pump();
