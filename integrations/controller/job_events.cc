@@ -1,9 +1,27 @@
 #include "integrations/controller/job_events.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
 namespace berth::integrations {
+namespace {
+
+// The events that tell how far a job has come, in order. The Workload's conditions tell the same.
+constexpr std::array<const char*, 3> kStages{"CreatedWorkload", "Started", "FinishedWorkload"};
+
+// Leaves out the stages before `reason` that wait to be written.
+void SupersedeStages(kube::EventRecorder& events, const kube::ObjectReference& job,
+                     const std::string& reason) {
+  const auto stage = std::find(kStages.begin(), kStages.end(), reason);
+  if (stage == kStages.end()) return;
+  std::for_each(kStages.begin(), stage, [&](const char* earlier) {
+    events.Supersede(job, kube::EventType::kNormal, earlier);
+  });
+}
+
+}  // namespace
 
 void JobEvents::Emit(const JobState& state, const EmitEvent& event) {
   const api::ObjectMeta& job = state.meta();
@@ -25,8 +43,10 @@ void JobEvents::Emit(const JobState& state, const EmitEvent& event) {
       if (is_known) return;
     }
     const api::ResourceKind& kind = source_.resource();
-    events_.Record({kind.api_version(), std::string(kind.kind), object.key(), object.uid,
-                    object.resource_version},
+    const kube::ObjectReference reference{kind.api_version(), std::string(kind.kind), object.key(),
+                                          object.uid, object.resource_version};
+    SupersedeStages(events_, reference, event.reason);
+    events_.Record(reference,
                    event.type == EmitEvent::Type::kWarning ? kube::EventType::kWarning
                                                            : kube::EventType::kNormal,
                    event.reason, "", event.message, rank);

@@ -136,13 +136,13 @@ class Informer final : public InformerBase {
     return !left || !right || *left > *right;
   }
 
-  // A list may be newer than the start of its watch: the stored object may have another uid.
   void IngestObject(const Ptr& object) {
     const Ptr known = store_.GetLike(object);
     if (known == nullptr || known->meta.uid != object->meta.uid) return;
     if (IsNewer(object->meta, known->meta)) Put(object);
   }
 
+  // A list may be newer than the start of its watch: the stored object may have another uid.
   static bool IsOtherLife(const Ptr& known, const api::ObjectMeta& meta) {
     return known != nullptr && known->meta.uid != meta.uid;
   }

@@ -57,6 +57,10 @@ std::string WithoutNumbers(std::string_view text) {
   return shape;
 }
 
+std::string NameOf(const ObjectReference& object) {
+  return object.uid.empty() ? object.kind + "/" + object.key.ToString() : object.uid;
+}
+
 class ClientSink final : public EventSink {
  public:
   explicit ClientSink(ApiClient& client) : client_(client) {}
@@ -109,8 +113,7 @@ void EventRecorder::Record(const ObjectReference& regarding, EventType type,
                            const std::string& note, EventRank rank) {
   const WallTime now = clock_.Now();
   Sweep();
-  const std::string object =
-      regarding.uid.empty() ? regarding.kind + "/" + regarding.key.ToString() : regarding.uid;
+  const std::string object = NameOf(regarding);
   const std::string text(TruncateUtf8(note, kMaxNoteBytes));
   // The same warning with other amounts is a repetition.
   const std::string shape = type == EventType::kWarning ? WithoutNumbers(text) : text;
@@ -137,6 +140,20 @@ void EventRecorder::Record(const ObjectReference& regarding, EventType type,
   Enqueue(found);
 }
 
+void EventRecorder::Supersede(const ObjectReference& regarding, EventType type,
+                              const std::string& reason) {
+  const std::string object = NameOf(regarding);
+  auto found = series_.lower_bound({object, type, reason, ""});
+  while (found != series_.end() && found->first.object == object && found->first.type == type &&
+         found->first.reason == reason) {
+    const auto which = found++;
+    const Series& series = which->second;
+    if (!series.place || series.created) continue;
+    QueueOf(series).Remove(*series.place);
+    Erase(which);
+  }
+}
+
 void EventRecorder::Repeat(AllSeries::iterator which, WallTime now) {
   Series& series = which->second;
   oldest_first_.splice(oldest_first_.end(), oldest_first_, series.age);
@@ -153,7 +170,11 @@ void EventRecorder::Forget(AllSeries::iterator which) {
     QueueOf(series).Remove(*series.place);
     if (!series.created) CountDropped(Dropped::kQueue);
   }
-  oldest_first_.erase(series.age);
+  Erase(which);
+}
+
+void EventRecorder::Erase(AllSeries::iterator which) {
+  oldest_first_.erase(which->second.age);
   series_.erase(which);
 }
 

@@ -14,7 +14,8 @@
 // While the API server is unavailable, or too busy, an event about a decision stays in its queue
 // for an hour at most and is written when the API server answers again; the pause between two
 // attempts doubles from a second to half a minute. Commentary is not repeated, since the next
-// attempt of its workload makes it again. Flush writes all waiting events without a pace; a program
+// attempt of its workload makes it again. The events that tell the stages of a job replace one
+// another where they wait (Supersede). Flush writes all waiting events without a pace; a program
 // calls it last.
 //
 // For servers without events.k8s.io (such as `berth up`) the recorder writes core/v1 Events.
@@ -95,6 +96,10 @@ class EventRecorder {
               const std::string& action, const std::string& note,
               EventRank rank = EventRank::kDecision);
 
+  // Drops the events of `reason` about the object that still wait for their first write: the event
+  // that the caller is about to record says all that they say.
+  void Supersede(const ObjectReference& regarding, EventType type, const std::string& reason);
+
   // Writes everything that waits as fast as the API server answers, then calls `done`. Events that
   // are recorded meanwhile are written too. Call once; the owner bounds the wait.
   void Flush(std::function<void()> done);
@@ -147,6 +152,7 @@ class EventRecorder {
   EventQueue& QueueOf(const Series& series);
   void Enqueue(AllSeries::iterator which);
   void Forget(AllSeries::iterator which);
+  void Erase(AllSeries::iterator which);
   void OnDropped(const EventSeries& key);
   void CountDropped(Dropped why);
   void OnFailed(const Sent& sent, AllSeries::iterator which, const Error& error);

@@ -175,6 +175,29 @@ TEST_F(RankedEventsTest, RepetitionsInTheQueueBecomeOneWriteWithACount) {
   EXPECT_EQ(api_.requests()[4].body["series"]["count"], 3);
 }
 
+TEST_F(RankedEventsTest, SupersededEventsThatWaitAreNotWritten) {
+  const ObjectReference job{"batch/v1", "Job", {"team", "j"}, "uid-j", "5"};
+  const auto record = [&](const std::string& reason) {
+    recorder_.Record(job, EventType::kNormal, reason, "", reason);
+  };
+  api_.set_latency(20ms);
+  Occupy();
+  record("CreatedWorkload");
+  record("Created");
+  Say(EventRank::kDecision, "a", "a admitted");
+  recorder_.Supersede(job, EventType::kNormal, "CreatedWorkload");
+  record("Started");
+  executor_.RunFor(1s);
+  EXPECT_EQ(NotesFrom(4), (std::vector<std::string>{"Created", "a admitted", "Started"}));
+  EXPECT_EQ(recorder_.dropped(), 0U);
+  // An event that was written keeps its series.
+  recorder_.Supersede(job, EventType::kNormal, "Started");
+  executor_.RunFor(2min);
+  record("Started");
+  executor_.RunFor(1s);
+  EXPECT_EQ(api_.requests().back().body["series"]["count"], 2);
+}
+
 TEST_F(RankedEventsTest, SlowServerReceivesTheLowestRate) {
   SlowDown();
   for (int i = 0; i < 1200; ++i) {

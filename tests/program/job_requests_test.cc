@@ -162,6 +162,22 @@ TEST_F(JobRequestsTest, JobFromCreationToEndMakesTheseRequests) {
                                         "Finished=True"));
 }
 
+TEST_F(JobRequestsTest, StagesOfAJobReplaceOneAnotherWhereEventsWait) {
+  api_.set_latency(500ms);
+  for (int i = 0; i < 200; ++i) {
+    events_.Record(
+        {"v1", "Pod", {"team", "p" + std::to_string(i)}, "uid-" + std::to_string(i), "1"},
+        kube::EventType::kNormal, "Busy", "", "one of many");
+  }
+  Submit();
+  SetJobStatus({{"startTime", "2026-01-01T00:00:00Z"}, {"active", 1}, {"ready", 1}});
+  Finish();
+  executor_.RunFor(2min);
+  std::vector<std::string> told = Events();
+  std::erase(told, "Busy");
+  EXPECT_THAT(told, UnorderedElementsAre("Admitted", "FinishedWorkload"));
+}
+
 // The condition that the admission wrote is the job controller's from its first report on: later
 // writes of the admission neither set it back nor remove it.
 TEST_F(JobRequestsTest, PodsReadySurvivesLaterWritesOfTheAdmission) {
