@@ -18,9 +18,6 @@ class Executor {
   // of their posting. `delay` below zero counts as zero.
   virtual void PostAfter(Duration delay, std::function<void()> task) = 0;
   void Post(std::function<void()> task) { PostAfter(Duration::zero(), std::move(task)); }
-  // Posts `task` as the last action of the caller: a thread of the executor goes on with the task
-  // itself, and wakes no other thread.
-  virtual void Defer(std::function<void()> task) { Post(std::move(task)); }
 };
 
 }  // namespace berth

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include <boost/asio/defer.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -37,7 +36,6 @@ class StrandExecutor final : public Executor {
       if (!error) task();
     });
   }
-  void Defer(std::function<void()> task) override { asio::defer(executor_, std::move(task)); }
 
  private:
   asio::strand<asio::io_context::executor_type> executor_;
@@ -80,10 +78,6 @@ Strand::Strand(IoPool& pool) : impl_(std::make_shared<Impl>(pool.impl())) {}
 
 void Strand::Post(std::function<void()> task) const {
   asio::post(impl_->executor, std::move(task));
-}
-
-void Strand::Defer(std::function<void()> task) const {
-  asio::defer(impl_->executor, std::move(task));
 }
 
 void Strand::Dispatch(std::function<void()> task) const {

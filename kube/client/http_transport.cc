@@ -215,7 +215,7 @@ class WatchState : public std::enable_shared_from_this<WatchState> {
   static constexpr std::size_t kMaxRefusalBytes = 64 * 1024;
 
   void PostEvents(std::vector<WatchEvent> events) {
-    strand_.Defer([self = shared_from_this(), events = std::move(events)]() mutable {
+    strand_.Post([self = shared_from_this(), events = std::move(events)]() mutable {
       for (WatchEvent& event : events) {
         if (self->stopped_) return;
         self->callbacks_.on_event(std::move(event));
@@ -368,7 +368,7 @@ class HttpTransport final : public Transport {
           Result<ApiResponse> result =
               response ? Result<ApiResponse>(ToApiResponse(*std::move(response), call->request))
                        : Result<ApiResponse>(response.error());
-          strand.Defer([weak, call, credential, result = std::move(result)]() mutable {
+          strand.Post([weak, call, credential, result = std::move(result)]() mutable {
             const auto self = weak.lock();
             if (self != nullptr && (*self)->IsToRepeat(*call, credential, result)) {
               return (*self)->Start(call);

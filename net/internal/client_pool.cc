@@ -119,7 +119,7 @@ void ClientPool::Send(Request request, Duration timeout,
   start.request = *std::move(wire);
   start.done = std::move(done);
   auto call = std::make_shared<PooledCall>(shared_from_this(), std::move(start));
-  strand_.Defer([self = shared_from_this(), call = std::move(call), deadline] {
+  strand_.Post([self = shared_from_this(), call = std::move(call), deadline] {
     self->Begin(call, deadline);
   });
 }

@@ -20,8 +20,6 @@ class Strand {
 
   void Post(std::function<void()> task) const;      // runs later, never inside this call
   void Dispatch(std::function<void()> task) const;  // runs at once on this strand
-  // Does what Executor::Defer does.
-  void Defer(std::function<void()> task) const;
 
   struct Impl;
   Impl& impl() const { return *impl_; }

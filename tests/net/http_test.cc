@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <future>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -147,27 +146,6 @@ TEST(IoPool, StrandsRunInOrderAndOneAtATime) {
   }
   EXPECT_EQ(order[1001], -1);
   EXPECT_EQ(order[1002], -2);
-}
-
-TEST(IoPool, DeferredTasksRunInOrderAfterTheirCaller) {
-  IoPool pool(2);
-  const auto first = pool.MakeStrand();
-  const auto second = pool.MakeStrand();
-  std::vector<std::string> order;
-  std::promise<void> done;
-  first->Post([&] {
-    second->Defer([&] { order.push_back("one"); });
-    second->Defer([&] {
-      order.push_back("two");
-      done.set_value();
-    });
-    order.push_back("caller");
-  });
-  done.get_future().wait();
-  EXPECT_EQ(order, (std::vector<std::string>{"caller", "one", "two"}));
-  std::promise<void> outside;
-  second->Defer([&] { outside.set_value(); });  // on no thread of the pool
-  outside.get_future().wait();
 }
 
 TEST(IoPool, StopDropsTasksThatHaveNotBegun) {
