@@ -400,24 +400,6 @@ TEST_F(AdmissionControllersTest, WritesARemovedReasonAgain) {
   EXPECT_EQ(ReasonOf("b", api::kQuotaReserved), "WaitingForQuota");
 }
 
-TEST_F(AdmissionControllersTest, WorkloadsOfOneBurstAreCountedByOneWrite) {
-  PutQueues(0);
-  executor_.RunFor(10s);
-  api_.ClearRequests();
-  for (int i = 0; i < 5; ++i) {
-    PutWorkload("w" + std::to_string(i), 1);
-    executor_.RunFor(5ms);
-  }
-  executor_.RunFor(500ms);
-  int writes = 0;
-  for (const auto& request : api_.requests()) {
-    if (request.path.ends_with("clusterqueues/cq/status")) ++writes;
-  }
-  EXPECT_EQ(writes, 1);
-  EXPECT_EQ(Object("clusterqueues/cq")["status"]["pendingWorkloads"], 5);
-  EXPECT_EQ(Object("namespaces/team/localqueues/lq")["status"]["pendingWorkloads"], 5);
-}
-
 TEST_F(AdmissionControllersTest, WritesNothingWhileNothingChanges) {
   PutQueues(4, {{"queueingStrategy", "StrictFIFO"}});
   PutWorkload("a", 3);

@@ -95,6 +95,20 @@ TEST_F(QueueStatusTest, LocalQueueFollowsAClusterQueueWhoseStatusIsNotWritten) {
   EXPECT_EQ(Active("namespaces/team/localqueues/lq")["reason"], "Ready");
 }
 
+TEST_F(QueueStatusTest, WorkloadsOfOneBurstAreCountedByOneWrite) {
+  PutQueues(0);
+  executor_.RunFor(10s);
+  api_.ClearRequests();
+  for (int i = 0; i < 5; ++i) {
+    PutWorkload("w" + std::to_string(i), 1);
+    executor_.RunFor(5ms);
+  }
+  executor_.RunFor(500ms);
+  EXPECT_EQ(StatusWrites("clusterqueues/cq"), 1U);
+  EXPECT_EQ(Object("clusterqueues/cq")["status"]["pendingWorkloads"], 5);
+  EXPECT_EQ(Object("namespaces/team/localqueues/lq")["status"]["pendingWorkloads"], 5);
+}
+
 TEST_F(QueueStatusTest, CountersAreWrittenAtMostOnceASecond) {
   PutQueues(100);
   executor_.RunFor(5s);
