@@ -65,6 +65,14 @@ void SetIfGiven(Json& object, const char* key, const std::string& value) {
   if (!value.empty()) object[key] = value;
 }
 
+std::string PatchPath(const api::ResourceKind& kind, const api::ObjectKey& key, PatchType type,
+                      const WriteOptions& options) {
+  std::string path = ObjectPath(kind, key, options.subresource);
+  AddQuery(path, "fieldManager", options.field_manager);
+  if (type == PatchType::kApply && options.force == Force::kYes) AddQuery(path, "force", "true");
+  return path;
+}
+
 }  // namespace
 
 std::string EscapeQuery(std::string_view text) { return PercentEncode(text, "-._~"); }
@@ -86,18 +94,6 @@ std::string ObjectPath(const api::ResourceKind& kind, const api::ObjectKey& key,
   if (!subresource.empty()) path += "/" + subresource;
   return path;
 }
-
-namespace {
-
-std::string PatchPath(const api::ResourceKind& kind, const api::ObjectKey& key, PatchType type,
-                      const WriteOptions& options) {
-  std::string path = ObjectPath(kind, key, options.subresource);
-  AddQuery(path, "fieldManager", options.field_manager);
-  if (type == PatchType::kApply && options.force == Force::kYes) AddQuery(path, "force", "true");
-  return path;
-}
-
-}  // namespace
 
 struct ApiClient::Pending {
   ApiRequest request;
