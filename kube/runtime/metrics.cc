@@ -1,6 +1,5 @@
 #include "kube/runtime/metrics.h"
 
-#include <algorithm>
 #include <mutex>
 #include <span>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "api/metric_table.h"
 #include "base/assert.h"
 #include "kube/runtime/metrics_text.h"
+#include "kube/runtime/series_index.h"
 
 namespace berth::kube {
 namespace {
@@ -26,49 +26,87 @@ struct Declared {
   std::map<MetricLabels, Metric*> series;
 };
 
-bool HasAll(const MetricLabels& labels, const MetricLabels& wanted) {
-  return std::includes(labels.begin(), labels.end(), wanted.begin(), wanted.end());
+template <typename Metric>
+Metric& AddSeries(const Declared<Metric>& declared, const MetricLabels& labels) {
+  return declared.family->Add(labels);
+}
+prometheus::Histogram& AddSeries(const Declared<prometheus::Histogram>& declared,
+                                 const MetricLabels& labels) {
+  const std::span<const double> bounds = declared.row->bounds;
+  return declared.family->Add(labels, std::vector<double>(bounds.begin(), bounds.end()));
 }
 
+// The metrics of one kind, with their series.
 template <typename Metric>
-void RemoveFrom(std::map<std::string, Declared<Metric>>& metrics, const MetricLabels& labels) {
-  for (auto& [name, declared] : metrics) {
-    for (auto it = declared.series.begin(); it != declared.series.end();) {
-      if (!HasAll(it->first, labels)) {
-        ++it;
-        continue;
-      }
-      declared.family->Remove(it->second);
-      it = declared.series.erase(it);
-    }
+class DeclaredMetrics {
+ public:
+  using Build = prometheus::detail::Builder<Metric> (*)();
+  DeclaredMetrics(api::MetricKind kind, Build build) : kind_(kind), build_(build) {}
+
+  // Declares the metric from its row at its first use.
+  Declared<Metric>& Of(const std::string& name, const MetricLabels& common,
+                       prometheus::Registry& registry) {
+    Declared<Metric>& declared = metrics_[name];
+    if (declared.family != nullptr) return declared;
+    declared.row = api::FindMetric(name);
+    BERTH_ASSERT(declared.row != nullptr && declared.row->kind == kind_);
+    declared.family = &build_()
+                           .Name(name)
+                           .Help(std::string(declared.row->help))
+                           .Labels(common)
+                           .Register(registry);
+    return declared;
   }
-}
+
+  Metric& SeriesOf(Declared<Metric>& declared, const MetricLabels& labels) {
+    const auto [found, is_new] = declared.series.try_emplace(labels, nullptr);
+    if (is_new) {
+      found->second = &AddSeries(declared, labels);
+      index_.Add(declared, found->first);
+    }
+    return *found->second;
+  }
+
+  std::vector<typename SeriesIndex<Declared<Metric>>::Series> With(
+      const MetricLabels& labels) const {
+    return index_.With(labels);
+  }
+
+  // Does nothing where the metric has no such series.
+  void Remove(Declared<Metric>& declared, const MetricLabels& labels) {
+    const auto found = declared.series.find(labels);
+    if (found == declared.series.end()) return;
+    index_.Remove(found->first);
+    declared.family->Remove(found->second);
+    declared.series.erase(found);
+  }
+
+  void RemoveAllWith(const MetricLabels& labels) {
+    for (const auto& series : With(labels)) Remove(*series.owner, *series.labels);
+  }
+
+ private:
+  const api::MetricKind kind_;
+  const Build build_;
+  std::map<std::string, Declared<Metric>> metrics_;
+  SeriesIndex<Declared<Metric>> index_;
+};
 
 }  // namespace
 
 struct Metrics::Impl {
-  // Declares the metric from its row at its first use.
-  template <typename Metric>
-  Declared<Metric>& Of(std::map<std::string, Declared<Metric>>& metrics, const std::string& name,
-                       prometheus::detail::Builder<Metric> (*build)(), api::MetricKind kind) {
-    Declared<Metric>& declared = metrics[name];
-    if (declared.family != nullptr) return declared;
-    declared.row = api::FindMetric(name);
-    BERTH_ASSERT(declared.row != nullptr && declared.row->kind == kind);
-    declared.family =
-        &build().Name(name).Help(std::string(declared.row->help)).Labels(common).Register(registry);
-    return declared;
-  }
   Declared<prometheus::Gauge>& GaugeOf(const std::string& name) {
-    return Of(gauges, name, prometheus::BuildGauge, api::MetricKind::kGauge);
+    return gauges.Of(name, common, registry);
   }
 
   prometheus::Registry registry;
   std::mutex mutex;
   MetricLabels common;
-  std::map<std::string, Declared<prometheus::Counter>> counters;
-  std::map<std::string, Declared<prometheus::Gauge>> gauges;
-  std::map<std::string, Declared<prometheus::Histogram>> histograms;
+  DeclaredMetrics<prometheus::Counter> counters{api::MetricKind::kCounter,
+                                                prometheus::BuildCounter};
+  DeclaredMetrics<prometheus::Gauge> gauges{api::MetricKind::kGauge, prometheus::BuildGauge};
+  DeclaredMetrics<prometheus::Histogram> histograms{api::MetricKind::kHistogram,
+                                                    prometheus::BuildHistogram};
   std::vector<std::function<std::string()>> sources;
 };
 
@@ -82,70 +120,49 @@ void Metrics::SetCommonLabels(const MetricLabels& labels) {
 
 void Metrics::Increment(const std::string& name, const MetricLabels& labels, double by) {
   const std::lock_guard lock(impl_->mutex);
-  auto& declared =
-      impl_->Of(impl_->counters, name, prometheus::BuildCounter, api::MetricKind::kCounter);
-  prometheus::Counter*& counter = declared.series[labels];
-  if (counter == nullptr) counter = &declared.family->Add(labels);
-  counter->Increment(by);
+  auto& declared = impl_->counters.Of(name, impl_->common, impl_->registry);
+  impl_->counters.SeriesOf(declared, labels).Increment(by);
 }
 
 void Metrics::SetGauge(const std::string& name, const MetricLabels& labels, double value) {
   const std::lock_guard lock(impl_->mutex);
-  auto& declared = impl_->GaugeOf(name);
-  prometheus::Gauge*& gauge = declared.series[labels];
-  if (gauge == nullptr) gauge = &declared.family->Add(labels);
-  gauge->Set(value);
+  impl_->gauges.SeriesOf(impl_->GaugeOf(name), labels).Set(value);
 }
 
 void Metrics::Observe(const std::string& name, const MetricLabels& labels, double value) {
   const std::lock_guard lock(impl_->mutex);
-  auto& declared =
-      impl_->Of(impl_->histograms, name, prometheus::BuildHistogram, api::MetricKind::kHistogram);
-  prometheus::Histogram*& histogram = declared.series[labels];
-  if (histogram == nullptr) {
-    const std::span<const double> bounds = declared.row->bounds;
-    histogram = &declared.family->Add(labels, std::vector<double>(bounds.begin(), bounds.end()));
-  }
-  histogram->Observe(value);
+  auto& declared = impl_->histograms.Of(name, impl_->common, impl_->registry);
+  impl_->histograms.SeriesOf(declared, labels).Observe(value);
 }
 
 void Metrics::Remove(const MetricLabels& labels) {
   const std::lock_guard lock(impl_->mutex);
-  RemoveFrom(impl_->counters, labels);
-  RemoveFrom(impl_->gauges, labels);
-  RemoveFrom(impl_->histograms, labels);
+  impl_->counters.RemoveAllWith(labels);
+  impl_->gauges.RemoveAllWith(labels);
+  impl_->histograms.RemoveAllWith(labels);
 }
 
 void Metrics::RelabelGauges(const MetricLabels& labels, const MetricLabels& change) {
   const std::lock_guard lock(impl_->mutex);
-  for (auto& [name, declared] : impl_->gauges) {
-    std::map<MetricLabels, double> moved;
-    for (auto it = declared.series.begin(); it != declared.series.end();) {
-      if (!HasAll(it->first, labels)) {
-        ++it;
-        continue;
-      }
-      MetricLabels changed = it->first;
-      for (const auto& [label, value] : change) changed[label] = value;
-      moved.emplace(std::move(changed), it->second->Value());
-      declared.family->Remove(it->second);
-      it = declared.series.erase(it);
-    }
-    for (const auto& [changed, value] : moved) {
-      prometheus::Gauge*& gauge = declared.series[changed];
-      if (gauge == nullptr) gauge = &declared.family->Add(changed);
-      gauge->Set(value);
-    }
+  auto& gauges = impl_->gauges;
+  struct Moved {
+    Declared<prometheus::Gauge>* gauge;
+    MetricLabels labels;
+    double value;
+  };
+  std::vector<Moved> moved;
+  for (const auto& series : gauges.With(labels)) {
+    Moved to{series.owner, *series.labels, series.owner->series.at(*series.labels)->Value()};
+    for (const auto& [label, value] : change) to.labels[label] = value;
+    moved.push_back(std::move(to));
+    gauges.Remove(*series.owner, *series.labels);
   }
+  for (const Moved& to : moved) gauges.SeriesOf(*to.gauge, to.labels).Set(to.value);
 }
 
 void Metrics::RemoveGauge(const std::string& name, const MetricLabels& labels) {
   const std::lock_guard lock(impl_->mutex);
-  auto& declared = impl_->GaugeOf(name);
-  const auto found = declared.series.find(labels);
-  if (found == declared.series.end()) return;
-  declared.family->Remove(found->second);
-  declared.series.erase(found);
+  impl_->gauges.Remove(impl_->GaugeOf(name), labels);
 }
 
 void Metrics::AddSource(std::function<std::string()> source) {

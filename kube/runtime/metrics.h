@@ -9,13 +9,12 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 
-namespace berth::kube {
+#include "kube/runtime/series_index.h"
 
-using MetricLabels = std::map<std::string, std::string>;
+namespace berth::kube {
 
 class Metrics {
  public:
@@ -31,7 +30,8 @@ class Metrics {
   void SetGauge(const std::string& name, const MetricLabels& labels, double value);
   void Observe(const std::string& name, const MetricLabels& labels, double value);
 
-  // Removes every series, of every metric, that has all of `labels`.
+  // Removes every series, of every metric, that has all of `labels`, of which there is one or more.
+  // The time grows with the number of series that have the rarest of the labels.
   void Remove(const MetricLabels& labels);
   // Changes labels of every gauge's series that has all of `labels`; the series keep their values.
   void RelabelGauges(const MetricLabels& labels, const MetricLabels& change);

@@ -2,6 +2,7 @@
 
 #include "kube/runtime/metrics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -28,6 +29,35 @@ TEST(Metrics, SeriesAreRemovedWithTheirObject) {
   text = metrics.Text();
   EXPECT_THAT(text, Not(HasSubstr("cluster_queue=\"a\"")));
   EXPECT_THAT(text, HasSubstr("cluster_queue=\"b\""));
+}
+
+TEST(Metrics, OnlySeriesWithAllLabelsAreRemoved) {
+  Metrics metrics;
+  const auto set = [&metrics] {
+    for (const char* queue : {"a", "b"}) {
+      for (const char* cohort : {"x", "y"}) {
+        metrics.SetGauge("kueue_pending_workloads", {{"cluster_queue", queue}, {"cohort", cohort}},
+                         1);
+      }
+    }
+    metrics.SetGauge("kueue_pending_workloads", {{"cluster_queue", "a"}}, 1);
+  };
+  const auto lines = [&metrics] {
+    const std::string text = metrics.Text();
+    return std::count(text.begin(), text.end(), '\n') - 2;  // without # HELP and # TYPE
+  };
+  set();
+  EXPECT_EQ(lines(), 5);
+  metrics.Remove({{"cluster_queue", "a"}, {"cohort", "x"}});
+  EXPECT_EQ(lines(), 4);
+  metrics.Remove({{"cluster_queue", "a"}, {"cohort", "x"}});
+  metrics.Remove({{"cluster_queue", "c"}});
+  EXPECT_EQ(lines(), 4) << "no such series";
+  metrics.Remove({{"cohort", "y"}});
+  EXPECT_THAT(metrics.Text(), HasSubstr("{cluster_queue=\"b\",cohort=\"x\"}"));
+  EXPECT_EQ(lines(), 2);
+  set();
+  EXPECT_EQ(lines(), 5) << "removed series begin again";
 }
 
 TEST(Metrics, GaugesKeepTheirValuesUnderOtherLabels) {
