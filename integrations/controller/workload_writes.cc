@@ -92,14 +92,15 @@ std::vector<kube::Step> WorkloadWrites::StatusSteps(const JobAction& action) {
 
 kube::Step WorkloadWrites::Patch(const std::string& what, const api::ObjectKey& key, PatchType type,
                                  Json patch, kube::WriteOptions options) {
-  return [this, what, key, type, patch = std::move(patch),
+  return [this, what, key, type, patch = std::make_shared<const Json>(std::move(patch)),
           options = std::move(options)](std::function<void(Status)> next) {
-    client_.Patch(api::KindOf<api::Workload>(), key, type, patch, options,
-                  [this, what, key, next = std::move(next)](Result<kube::JsonPtr> done) {
-                    if (!done) return EndFailed(key, done.error(), what, next);
-                    workloads_.Ingest(**done);
-                    next(OkStatus());
-                  });
+    client_.PatchAndRead(
+        api::KindOf<api::Workload>(), key, type, patch, options, workloads_.reader(),
+        [this, what, key, next = std::move(next)](const Result<kube::ReadObject>& done) {
+          if (!done) return EndFailed(key, done.error(), what, next);
+          workloads_.Ingest(*done);
+          next(OkStatus());
+        });
   };
 }
 
@@ -113,19 +114,21 @@ kube::Step WorkloadWrites::RemoveFinalizer(const api::ObjectKey& key) {
     for (const std::string& finalizer : workload->meta.finalizers) {
       if (finalizer != api::kResourceInUseFinalizer) rest.push_back(finalizer);
     }
-    const Json patch = {{"metadata",
-                         {{"finalizers", rest.empty() ? Json() : std::move(rest)},
-                          {"resourceVersion", workload->meta.resource_version}}}};
-    client_.Patch(
-        api::KindOf<api::Workload>(), key, PatchType::kMerge, patch, {},
-        [this, key, next = std::move(next)](Result<kube::JsonPtr> done) {
-          if (done) {
-            if (*done != nullptr && !(*done)->at("metadata").contains("deletionTimestamp")) {
-              workloads_.Ingest(**done);
-            }
-            return next(OkStatus());
+    Json patch = {{"metadata",
+                   {{"finalizers", rest.empty() ? Json() : std::move(rest)},
+                    {"resourceVersion", workload->meta.resource_version}}}};
+    client_.PatchAndRead(
+        api::KindOf<api::Workload>(), key, PatchType::kMerge,
+        std::make_shared<const Json>(std::move(patch)), {}, workloads_.reader(),
+        [this, key, next = std::move(next)](const Result<kube::ReadObject>& done) {
+          if (!done) {
+            return next(
+                OkIfGone(Annotate(done.error(), "removing the finalizer of " + key.ToString())));
           }
-          next(OkIfGone(Annotate(done.error(), "removing the finalizer of " + key.ToString())));
+          // The answer for a Workload that is being deleted shows its last state.
+          const auto written = std::static_pointer_cast<const api::Workload>(done->object);
+          if (written != nullptr && !written->meta.deletion_timestamp) workloads_.Ingest(*done);
+          next(OkStatus());
         });
   };
 }
