@@ -14,6 +14,7 @@
 
 #include "admission/decision.h"
 #include "admission/quota/usage_ledger.h"
+#include "api/object_key_hash.h"
 #include "queue/queue_set.h"
 
 namespace berth::admission {
@@ -81,13 +82,8 @@ class WorkloadRecords {
       return (*records)[static_cast<std::size_t>(id)]->info.object->meta;
     }
   };
-  struct KeyHash : ByKey {
-    static std::size_t Of(const std::string& namespace_name, const std::string& name) {
-      return std::hash<std::string>()(name) * 31 + std::hash<std::string>()(namespace_name);
-    }
-    std::size_t operator()(const api::ObjectKey& key) const {
-      return Of(key.namespace_name, key.name);
-    }
+  struct KeyHash : ByKey, api::ObjectKeyHash {
+    using api::ObjectKeyHash::operator();
     std::size_t operator()(WorkloadId id) const {
       return Of(MetaOf(id).namespace_name, MetaOf(id).name);
     }

@@ -19,10 +19,10 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>  // lookup only
 #include <utility>
 
 #include "admission/controller/notes/pending_note.h"
@@ -30,6 +30,7 @@
 #include "admission/lifecycle/workload_lifecycle.h"
 #include "admission/preemption/kept_plan.h"
 #include "admission/workloads/reason_history.h"
+#include "api/object_key_hash.h"
 #include "base/clock.h"
 #include "base/executor.h"
 #include "kube/runtime/events.h"
@@ -93,7 +94,7 @@ class PendingNotes {
     std::string plan_text;
   };
 
-  using Notes = std::map<api::ObjectKey, Entry>;
+  using Notes = std::unordered_map<api::ObjectKey, Entry, api::ObjectKeyHash>;
 
   void Remember(const api::ObjectKey& key, Entry& entry);  // reads the history from the annotation
   Rank RankOf(const api::Workload& workload, Entry& entry) const;
