@@ -74,6 +74,7 @@ Scheduler::Scheduler(const SchedulerConfig& config)
                                                              : std::nullopt),
       records_(state_.vocabulary().resources),
       wakes_(state_, queues_, config_.own_rules),
+      due_trees_(state_, queues_),
       scans_(state_, config_.gates, config_.own_rules),
       plans_({state_, config_.own_rules, config_.plan_timeout, history_, wakes_}),
       kept_plans_({state_, config_.own_rules, config_.plan_timeout, queues_, records_, plans_}),
@@ -352,6 +353,7 @@ void Scheduler::ReleaseQuota(WorkloadId id) {
   const ClusterQueueId queue = held->cluster_queue;
   const std::shared_ptr<const api::Workload> object = held->object;
   CountUsage(*held, -1);
+  due_trees_.Note(queue);
   state_.Release(id);
   Recharge(slices_.Remove(id, *object));
   wakes_.AddAround(*object);
@@ -407,6 +409,7 @@ void Scheduler::StopEstimating(WorkloadId id) {
 }
 
 void Scheduler::StopWaiting(WorkloadId id) {
+  if (record(id).info.object != nullptr) due_trees_.NoteQueueOf(*record(id).info.object);
   queues_.Remove(id);
   StopEstimating(id);
   new_victims_.Forget(id);
@@ -484,6 +487,7 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
   records_.SetInfo(id, std::move(info));
   if (known.info.run_group != 0) past_.runs.Await(known.info.run_group, id);
   known.phase = Phase::kPending;
+  due_trees_.NoteQueueOf(*known.info.object);
 }
 
 Usage Scheduler::UsageOf(const api::Workload& object) {
@@ -549,6 +553,7 @@ void Scheduler::MakeReserved(WorkloadId id, queue::WorkloadInfo info, WallTime n
     CountUsage(*next, 1);
     state_.Reserve(std::move(next));
   }
+  due_trees_.Note(queue);
   if (admitted) {
     sharing_.Settle(record(id), now);
     victim_rules_.NoteAdmission(*state_.reservation(id));
@@ -585,6 +590,7 @@ void Scheduler::Assume(const Decision& decision, WallTime now) {
   made->foreign_owner = owners_.IsForeign(*made->object);
   made->run_kind = RestartCosts::KindOf(*made->object);
   CountUsage(*made, 1);
+  due_trees_.Note(decision.cluster_queue);
   state_.Reserve(std::move(made));
   if (past_.state == QueuePast::State::kKept) {
     past_.waits.Add(decision.cluster_queue, now - admitted.info.queued_at,
@@ -620,6 +626,7 @@ void Scheduler::Recharge(const std::optional<api::ObjectKey>& slice) {
   if (next->cluster_queue != held->cluster_queue) return;
   CountUsage(*held, -1);
   CountUsage(*next, 1);
+  due_trees_.Note(next->cluster_queue);
   state_.Update(*id, [&next](Reservation& changed) { changed = std::move(*next); });
 }
 
@@ -633,6 +640,7 @@ void Scheduler::ManageOwner(const OwnerKind& kind, bool managed) {
     if (foreign == held->foreign_owner) continue;
     const ClusterQueueId queue = held->cluster_queue;
     state_.Update(id, [foreign](Reservation& changed) { changed.foreign_owner = foreign; });
+    due_trees_.Note(queue);
     wakes_.AddTreeOf(queue);
   }
 }
@@ -666,8 +674,13 @@ void Scheduler::FinishSecondPass(const Decision& decision, WallTime now) {
 
 // Heads that the API would refuse go back at once: they stay the heads of StrictFIFO queues, as in
 // Kueue. The workload reconciler writes the reason.
-void Scheduler::TakeInputs(CycleResult& result, WallTime now) {
-  queues_.TakeHeads(heads_);
+void Scheduler::TakeInputs(CycleResult& result, Heads which, WallTime now) {
+  if (which == Heads::kAll || config_.block_admission || !due_trees_.AreApart()) {
+    queues_.TakeHeads(heads_);
+  } else {
+    queues_.TakeHeads(heads_, [this](ClusterQueueId queue) { return due_trees_.Has(queue); });
+  }
+  due_trees_.Clear();
   inputs_.clear();
   for (std::size_t i = 0; i < heads_.size(); ++i) {
     if (i + kPrefetchAhead < heads_.size()) {
@@ -677,7 +690,10 @@ void Scheduler::TakeInputs(CycleResult& result, WallTime now) {
     if (refused_.count(head.workload) > 0) {
       const auto requeued =
           queues_.Requeue(head, queue::RequeueReason::kGeneric, queue::QueueSet::Scan::kDone, now);
-      if (requeued.to == queue::Destination::kInadmissible) ++result.refused_parked;
+      if (requeued.to == queue::Destination::kInadmissible) {
+        ++result.refused_parked;
+        due_trees_.Note(head.cluster_queue);
+      }
       continue;
     }
     Record& taken = record(head.workload);
@@ -697,10 +713,13 @@ std::optional<WallTime> Scheduler::NextTurn() const {
 }
 
 void Scheduler::WakeDue(WallTime now) {
-  for (const ClusterQueueId queue : victim_rules_.TakeDue(now)) queues_.Wake(queue, now, nullptr);
+  for (const ClusterQueueId queue : victim_rules_.TakeDue(now)) {
+    queues_.Wake(queue, now, nullptr);
+    due_trees_.Note(queue);
+  }
 }
 
-const CycleResult& Scheduler::RunCycle(WallTime now) {
+const CycleResult& Scheduler::RunCycle(WallTime now, Heads heads) {
   CycleResult& result = result_;
   result.cycle = ++cycle_;
   result.bulk_parked.clear();
@@ -713,7 +732,7 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
   kept_places_.Refresh(now);
   victim_rules_.Begin(now);
   WakeDue(now);
-  TakeInputs(result, now);
+  TakeInputs(result, heads, now);
   AddSecondPasses(now);
   cycle_runner_.Run(cycle_, inputs_, result.decisions);
   for (std::size_t i = 0; i < result.decisions.size(); ++i) {
@@ -731,6 +750,9 @@ const CycleResult& Scheduler::RunCycle(WallTime now) {
       Assume(decision, now);
     } else {
       Requeue(decision, i, result, now);
+      if (!WaitsForOthers(decision, record(decision.workload))) {
+        due_trees_.Note(decision.cluster_queue);
+      }
     }
   }
   return result;
@@ -764,7 +786,9 @@ Scheduler::WokenWorkloads Scheduler::RunWakeUps(WallTime now, std::int64_t from)
     std::vector<ClusterQueueId> queues = QueuesOf(state_, target);
     if (list != nullptr) queue::SortByName(queues_.cluster_queue_names(), queues);
     for (const ClusterQueueId queue : queues) {
-      woken.count += queues_.Wake(queue, now, list, from);
+      const std::int64_t count = queues_.Wake(queue, now, list, from);
+      if (count > 0) due_trees_.Note(queue);
+      woken.count += count;
     }
   }
   return woken;

@@ -30,6 +30,7 @@
 #include "admission/cycle/cycle.h"
 #include "admission/cycle/second_passes.h"
 #include "admission/decision.h"
+#include "admission/due_trees.h"
 #include "admission/feature_gates.h"
 #include "admission/flavors/claimed_devices.h"
 #include "admission/flavors/flavor_scans.h"
@@ -122,8 +123,12 @@ class Scheduler {
   // for a workload ends (policies/victim_rules.h). A cycle, or RunWakeUps, at that instant tries
   // the workload.
   std::optional<WallTime> NextTurn() const;
+  // kOfDueTrees: the heads of trees in which a workload changed or moved since the last cycle took
+  // the tree's heads (due_trees.h). Cycles that the caller runs after changes of other objects, and
+  // from time to time, take all heads.
+  enum class Heads : std::uint8_t { kAll, kOfDueTrees };
   // The result is valid until the next cycle.
-  const CycleResult& RunCycle(WallTime now);
+  const CycleResult& RunCycle(WallTime now, Heads heads = Heads::kAll);
   // An admission could not be written: releases the quota and requeues the workload.
   void Unassume(const api::ObjectKey& key, WallTime now);
 
@@ -200,7 +205,7 @@ class Scheduler {
   // it. nullopt: no slice is concerned.
   void Recharge(const std::optional<api::ObjectKey>& slice);
   void WakeDue(WallTime now);
-  void TakeInputs(CycleResult& result, WallTime now);
+  void TakeInputs(CycleResult& result, Heads which, WallTime now);
   void AddSecondPasses(WallTime now);
   void FinishSecondPass(const Decision& decision, WallTime now);
   void Requeue(Decision& decision, std::size_t index, CycleResult& result, WallTime now);
@@ -221,6 +226,7 @@ class Scheduler {
   OwnerKinds owners_;
   WorkloadRecords records_;
   WakeRequests wakes_;
+  DueTrees due_trees_;
   FlavorScans scans_;
   PreemptionPlans plans_;
   KeptPlans kept_plans_;

@@ -447,10 +447,11 @@ void QueueSet::NoteHead(ClusterQueueId queue) {
   present_.SetHead(queue, noted.settings.active && noted.pending.active_count() > 0);
 }
 
-void QueueSet::TakeHeads(std::vector<Head>& heads) {
+void QueueSet::TakeHeads(std::vector<Head>& heads, const Takes& takes) {
   ++cycle_;
   heads.clear();
   present_.ForEachHead([&](ClusterQueueId queue) {
+    if (takes != nullptr && !takes(queue)) return;
     Prefetch(&entry(queue), sizeof(ClusterQueueEntry));
     heads.push_back({kNoNode, queue});
   });

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -106,9 +107,11 @@ class QueueSet {
               WallTime now);
   void Remove(WorkloadId workload);
 
-  // Takes the head of each active ClusterQueue, in the order of the queues' names; costs the number
-  // of heads. Each head must be requeued or removed before any other change of the queues.
-  void TakeHeads(std::vector<Head>& heads);
+  // Takes the head of each active ClusterQueue for which `takes` is true, in the order of the
+  // queues' names; costs the number of heads. Null: of all. Each head must be requeued or removed
+  // before any other change of the queues.
+  using Takes = std::function<bool(ClusterQueueId)>;
+  void TakeHeads(std::vector<Head>& heads, const Takes& takes = nullptr);
   bool HasHeads() const { return present_.HasHeads(); }
 
   // Prefetches the data of a head that is about to be used.

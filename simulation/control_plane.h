@@ -76,7 +76,10 @@ class ControlPlane {
 
   bool HasHeads() const { return scheduler_.HasHeads(); }
   // Runs a cycle without performing its decisions: the objects stay unchanged.
-  admission::CycleResult Decide() { return scheduler_.RunCycle(now_); }
+  using Heads = admission::Scheduler::Heads;
+  admission::CycleResult Decide(Heads heads = Heads::kAll) {
+    return scheduler_.RunCycle(now_, heads);
+  }
   void Perform(const admission::CycleResult& result);
   admission::Scheduler::WokenWorkloads RunWakeUps() { return scheduler_.RunWakeUps(now_); }
 

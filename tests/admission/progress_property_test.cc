@@ -93,6 +93,49 @@ TEST(ProgressProperty, OrderOfEventsOfOneInstantDoesNotMatter) {
   });
 }
 
+// The decisions that change something: admissions, and evictions that begin.
+std::vector<std::string> Moves(const ControlPlane& world, const CycleResult& result) {
+  std::vector<std::string> moves;
+  const std::vector<std::string> lines = support::Describe(world, result);
+  std::size_t line = 0;
+  for (const Decision& decision : result.decisions) {
+    const bool begins = decision.outcome == Outcome::kPreempting &&
+                        !std::all_of(decision.victims.begin(), decision.victims.end(),
+                                     [](const Victim& victim) { return victim.ongoing; });
+    if (GivesQuota(decision) || begins) {
+      moves.push_back(std::to_string(result.cycle) + ": " + lines[line]);
+    }
+    ++line;
+  }
+  return moves;
+}
+
+TEST(ProgressProperty, HeadsOfTreesThatAreNotDueDoNotMove) {
+  std::int64_t left_out = 0;
+  support::CheckProperty(1500, [&left_out] {
+    const auto story = *support::AnyStory({});
+    const auto play = [&story](support::StoryRun::Heads heads, std::vector<std::string>& moves) {
+      support::StoryRun run(story, {.decided = [&moves](const auto& world, const auto& result) {
+                              for (std::string& move : Moves(world, result))
+                                moves.push_back(std::move(move));
+                            }});
+      run.Take(heads);
+      run.Play();
+      return run.tally();
+    };
+    std::vector<std::string> of_all;
+    std::vector<std::string> of_due;
+    const auto all = play(support::StoryRun::Heads::kAll, of_all);
+    const auto due = play(support::StoryRun::Heads::kOfDueTrees, of_due);
+    for (std::size_t i = 0; i < std::min(of_all.size(), of_due.size()); ++i) {
+      RC_ASSERT(of_all[i] == of_due[i]);
+    }
+    RC_ASSERT(of_all.size() == of_due.size());
+    left_out += all.decisions - due.decisions;
+  });
+  EXPECT_GT(left_out, 100) << "the stories hardly have heads that wait for others";
+}
+
 Amounts RequestOf(const api::Workload& workload, const std::string& flavor, std::int32_t count) {
   Amounts request;
   for (const auto& [resource, amount] :

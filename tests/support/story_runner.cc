@@ -126,6 +126,8 @@ void StoryRun::Do(const Named& named) {
   const api::ObjectKey key = KeyOf(named.workload);
   const api::Workload* workload = world_.Find(key);
   const int queue_index = event.target % static_cast<int>(story_.queues.size());
+  all_heads_are_due_ =
+      all_heads_are_due_ || !(event.kind == EventKind::kSubmit || ChangesWorkload(event.kind));
   switch (event.kind) {
     case EventKind::kSubmit: world_.Apply(MakeWorkload(story_, event, named.workload)); return;
     case EventKind::kFinish: world_.Finish(key); return;
@@ -194,10 +196,12 @@ int StoryRun::IdleLimit() const {
 bool StoryRun::RunCycle() {
   world_.Advance(std::chrono::milliseconds(1));
   if (hooks_.before_cycle) hooks_.before_cycle(world_);
-  const admission::CycleResult result = world_.Decide();
+  const bool all = std::exchange(all_heads_are_due_, false);
+  const admission::CycleResult result = world_.Decide(all ? Heads::kAll : heads_);
   if (hooks_.decided) hooks_.decided(world_, result);
   bool moved = false;
   for (const admission::Decision& decision : result.decisions) {
+    ++tally_.decisions;
     if (admission::GivesQuota(decision)) {
       ++tally_.admissions;
       moved = true;

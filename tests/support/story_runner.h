@@ -32,11 +32,14 @@ struct StoryHooks {
 
 class StoryRun {
  public:
+  using Heads = ControlPlane::Heads;
   // `shuffle`: seed of another order of objects, and of the events of each instant.
   StoryRun(const Story& story, StoryHooks hooks, std::optional<std::uint64_t> shuffle = {});
   // `config` instead of the story's own.
   StoryRun(const Story& story, StoryHooks hooks, const admission::SchedulerConfig& config);
 
+  // The heads that cycles take; after a change of a queue or a cohort, all of them. Call first.
+  void Take(Heads heads) { heads_ = heads; }
   // Plays all instants. False: one does not reach a fixed point within kMaxCycles.
   bool Play();
   // Finishes running workloads, settles, and repeats until none runs. False as above.
@@ -47,6 +50,7 @@ class StoryRun {
 
   struct Tally {
     std::int64_t cycles = 0;
+    std::int64_t decisions = 0;
     std::int64_t admissions = 0;
     std::int64_t preemptions = 0;  // preempted workloads
   };
@@ -77,6 +81,8 @@ class StoryRun {
   ControlPlane world_;
   std::map<api::ObjectKey, int> due_;  // evicted: cycles until they stop
   Tally tally_;
+  Heads heads_ = Heads::kAll;
+  bool all_heads_are_due_ = true;
 };
 
 // The decisions, without numbers that depend on the order of arrival: one line per head, in

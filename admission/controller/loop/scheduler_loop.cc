@@ -43,6 +43,7 @@ constexpr Duration kRetry = std::chrono::milliseconds(100);  // doubles
 constexpr Duration kLongestRetry = std::chrono::seconds(10);
 constexpr int kMostDoublings = 10;
 constexpr Duration kPutAside = std::chrono::seconds(10);
+constexpr Duration kAllHeadsEvery = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -99,7 +100,7 @@ void SchedulerLoop::FeedWorkloads() {
                                  pace_.NoteArrival(object->spec.priority.value_or(0));
                                }
                                NoteParkedOnArrival(*object);
-                               Changed();
+                               WorkloadChanged();
                              },
                          .on_update =
                              [this, apply](const auto& before, const auto& object) {
@@ -117,7 +118,7 @@ void SchedulerLoop::FeedWorkloads() {
                                }
                                if (Matters(*before, *object) || Unblocks(*before, *object) ||
                                    (was_still && !IsStill())) {
-                                 Changed();
+                                 WorkloadChanged();
                                }
                              },
                          .on_delete =
@@ -128,7 +129,7 @@ void SchedulerLoop::FeedWorkloads() {
                                unanswered_.erase(key);
                                parts_.notes.Forget(key);
                                scheduler_.Forget<api::Workload>(key);
-                               Changed();
+                               WorkloadChanged();
                              }});
 }
 
@@ -168,6 +169,12 @@ bool SchedulerLoop::idle() const {
 }
 
 void SchedulerLoop::Changed() {
+  all_heads_are_due_ = true;
+  WorkloadChanged();
+}
+
+// The scheduler knows which heads the change concerns.
+void SchedulerLoop::WorkloadChanged() {
   pace_.OnChange();
   ScheduleNextTurn();
 }
@@ -202,10 +209,22 @@ void SchedulerLoop::ScheduleNextTurn() {
   });
 }
 
+// All heads from time to time: decisions depend on the time, too.
+Scheduler::Heads SchedulerLoop::DueHeads(SteadyTime now) {
+  const bool all =
+      std::exchange(all_heads_are_due_, false) || now - all_heads_taken_at_ >= kAllHeadsEvery;
+  if (all) all_heads_taken_at_ = now;
+  return all ? Scheduler::Heads::kAll : Scheduler::Heads::kOfDueTrees;
+}
+
 SchedulerLoop::Progress SchedulerLoop::RunCycle() {
-  ++cycle_count_;
   const SteadyTime start = parts_.clock.SteadyNow();
-  const CycleResult& result = scheduler_.RunCycle(parts_.clock.Now());
+  const CycleResult& result = scheduler_.RunCycle(parts_.clock.Now(), DueHeads(start));
+  if (result.decisions.begin() == result.decisions.end() && result.refused_parked == 0) {
+    ScheduleNextTurn();
+    return Progress::kNone;
+  }
+  ++cycle_count_;
   const Duration span = parts_.clock.SteadyNow() - start;
   const bool admitted = std::any_of(result.decisions.begin(), result.decisions.end(), GivesQuota);
   parts_.metrics.OnCycle(admitted, span);
@@ -540,7 +559,7 @@ void SchedulerLoop::Reapply(const api::ObjectKey& key) {
   const WallTime now = parts_.clock.Now();
   scheduler_.Unassume(key, now);
   if (const auto object = workloads_.Get(key)) scheduler_.ApplyWorkload(object, now);
-  Changed();
+  WorkloadChanged();
 }
 
 }  // namespace berth::admission

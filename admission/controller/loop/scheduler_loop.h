@@ -79,7 +79,9 @@ class SchedulerLoop {
   bool IsStill() const;
   bool Unblocks(const api::Workload& before, const api::Workload& after) const;
   void SayIfGateCleared(const api::Workload& before, const api::Workload& after);
-  void Changed();  // a change may let a head move
+  void Changed();          // a change may let a head move
+  void WorkloadChanged();  // the same, for a change of Workloads alone
+  Scheduler::Heads DueHeads(SteadyTime now);
   Progress RunCycle();
   bool HasHeads() const;
   void RestorePlans();
@@ -121,7 +123,9 @@ class SchedulerLoop {
   Scheduler& scheduler_;  // the driver's scheduler
   kube::Informer<api::Workload>& workloads_;
   CyclePace pace_;
-  std::int64_t cycle_count_ = 0;
+  std::int64_t cycle_count_ = 0;  // cycles that decided
+  bool all_heads_are_due_ = true;
+  SteadyTime all_heads_taken_at_;
   std::size_t open_writes_ = 0;
   std::set<api::ObjectKey> put_aside_;
   std::set<api::ObjectKey> awaiting_end_;  // victims that end soon
