@@ -1,5 +1,7 @@
 // Goal: order and progress: no workload overtakes in a StrictFIFO queue, the order of events of one
 // instant does not matter, no workload that fits keeps waiting. Method: random stories.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

@@ -152,6 +152,11 @@ void StoryRun::Do(const Named& named) {
   world_.Apply(queue);
 }
 
+void StoryRun::PassSeconds(int seconds) {
+  world_.Advance(std::chrono::seconds(seconds));
+  all_heads_are_due_ = all_heads_are_due_ || seconds > 0;
+}
+
 bool StoryRun::Play() {
   std::uint64_t seed = shuffle_.value_or(0);
   for (std::vector<Named>& instant : Instants()) {
@@ -159,7 +164,7 @@ bool StoryRun::Play() {
       Random random(++seed);
       Shuffle(instant, random);
     }
-    if (!instant.empty()) world_.Advance(std::chrono::seconds(instant.front().event.later));
+    if (!instant.empty()) PassSeconds(instant.front().event.later);
     for (const Named& named : instant) Do(named);
     if (!Settle()) return false;
     if (hooks_.at_rest) hooks_.at_rest(world_);
@@ -175,7 +180,7 @@ bool StoryRun::FinishAll() {
       if (id && world_.scheduler().state().reservation(*id) != nullptr) running.push_back(key);
     }
     if (running.empty()) return true;
-    world_.Advance(std::chrono::seconds(1));
+    PassSeconds(1);
     world_.Finish(running.front());
     if (!Settle()) return false;
     if (hooks_.at_rest) hooks_.at_rest(world_);
@@ -246,7 +251,7 @@ bool StoryRun::Settle() {
       continue;
     }
     if (!due_.empty() || (world_.HasHeads() && ++idle <= limit)) continue;
-    world_.Advance(std::chrono::seconds(1));
+    PassSeconds(1);
     if (world_.RunWakeUps().count == 0) return true;
     idle = 0;
     limit = IdleLimit();

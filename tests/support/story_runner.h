@@ -33,12 +33,14 @@ struct StoryHooks {
 class StoryRun {
  public:
   using Heads = ControlPlane::Heads;
+
   // `shuffle`: seed of another order of objects, and of the events of each instant.
   StoryRun(const Story& story, StoryHooks hooks, std::optional<std::uint64_t> shuffle = {});
   // `config` instead of the story's own.
   StoryRun(const Story& story, StoryHooks hooks, const admission::SchedulerConfig& config);
 
-  // The heads that cycles take; after a change of a queue or a cohort, all of them. Call first.
+  // The heads that cycles take; all of them after a change of a queue or a cohort, and after a
+  // second, as the controller does. Call first.
   void Take(Heads heads) { heads_ = heads; }
   // Plays all instants. False: one does not reach a fixed point within kMaxCycles.
   bool Play();
@@ -66,6 +68,7 @@ class StoryRun {
   };
   void MakeObjects(const Story& story, std::optional<std::uint64_t> shuffle);
   std::vector<std::vector<Named>> Instants() const;
+  void PassSeconds(int seconds);
   void Do(const Named& named);
   void EditQuota(const Event& event);
   void EditCohort(const Event& event);
