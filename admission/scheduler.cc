@@ -484,6 +484,7 @@ void Scheduler::MakePending(WorkloadId id, queue::WorkloadInfo info, WallTime no
   }
   if (was_changed) history_.Forget(id);
   if (known.info.run_group != info.run_group) StopEstimating(id);
+  if (was_pending) due_trees_.NoteQueueOf(*known.info.object);  // the workload may leave the queue
   records_.SetInfo(id, std::move(info));
   if (known.info.run_group != 0) past_.runs.Await(known.info.run_group, id);
   known.phase = Phase::kPending;

@@ -139,9 +139,9 @@ class TableWorld : public ControlPlane {
 
   // Decides and performs; the decisions are valid until the next cycle. Returns "w Admitted, v
   // NoFit", in processing order.
-  std::string Cycle() {
+  std::string Cycle(Heads heads = Heads::kAll) {
     Advance(std::chrono::milliseconds(1));
-    last_ = Decide();
+    last_ = Decide(heads);
     std::string text;
     for (const admission::Decision& decision : last_.decisions) {
       text += (text.empty() ? "" : ", ") + decision.object->meta.name + " " +
