@@ -220,21 +220,22 @@ Scheduler::Heads SchedulerLoop::DueHeads(SteadyTime now) {
 SchedulerLoop::Progress SchedulerLoop::RunCycle() {
   const SteadyTime start = parts_.clock.SteadyNow();
   const CycleResult& result = scheduler_.RunCycle(parts_.clock.Now(), DueHeads(start));
-  if (result.decisions.begin() == result.decisions.end() && result.refused_parked == 0) {
-    ScheduleNextTurn();
-    return Progress::kNone;
+  if (!result.decisions.empty() || result.refused_parked > 0) {
+    Count(result, parts_.clock.SteadyNow() - start);
   }
+  const Progress progress = Perform(result);
+  if (parts_.on_turn) parts_.on_turn();
+  ScheduleNextTurn();
+  return progress;
+}
+
+void SchedulerLoop::Count(const CycleResult& result, Duration span) {
   ++cycle_count_;
-  const Duration span = parts_.clock.SteadyNow() - start;
   const bool admitted = std::any_of(result.decisions.begin(), result.decisions.end(), GivesQuota);
   parts_.metrics.OnCycle(admitted, span);
   const auto name_of = [this](ClusterQueueId id) { return scheduler_.state().queue(id).name; };
   parts_.metrics.OnDecisions(result.decisions, name_of);
   parts_.metrics.OnPlaces(scheduler_.kept_places(), name_of);
-  const Progress progress = Perform(result);
-  if (parts_.on_turn) parts_.on_turn();
-  ScheduleNextTurn();
-  return progress;
 }
 
 SchedulerLoop::Progress SchedulerLoop::Perform(const CycleResult& result) {

@@ -83,6 +83,7 @@ class SchedulerLoop {
   void WorkloadChanged();  // the same, for a change of Workloads alone
   Scheduler::Heads DueHeads(SteadyTime now);
   Progress RunCycle();
+  void Count(const CycleResult& result, Duration span);
   bool HasHeads() const;
   void RestorePlans();
   void RunWakeUps(std::int64_t from);

@@ -27,6 +27,13 @@ class QueueStatusTest : public AdmissionFixture {
     }
     return count;
   }
+  // Time passes after each.
+  void PutWorkloads(int count, Duration apart) {
+    for (int i = 0; i < count; ++i) {
+      PutWorkload("w" + std::to_string(i), 1);
+      executor_.RunFor(apart);
+    }
+  }
   static Json Deleted(const Json& object) { return object; }
 };
 
@@ -99,10 +106,7 @@ TEST_F(QueueStatusTest, WorkloadsOfOneBurstAreCountedByOneWrite) {
   PutQueues(0);
   executor_.RunFor(10s);
   api_.ClearRequests();
-  for (int i = 0; i < 5; ++i) {
-    PutWorkload("w" + std::to_string(i), 1);
-    executor_.RunFor(5ms);
-  }
+  PutWorkloads(5, 5ms);
   executor_.RunFor(500ms);
   EXPECT_EQ(StatusWrites("clusterqueues/cq"), 1U);
   EXPECT_EQ(Object("clusterqueues/cq")["status"]["pendingWorkloads"], 5);
@@ -113,10 +117,7 @@ TEST_F(QueueStatusTest, CountersAreWrittenAtMostOnceASecond) {
   PutQueues(100);
   executor_.RunFor(5s);
   api_.ClearRequests();
-  for (int i = 0; i < 50; ++i) {
-    PutWorkload("w" + std::to_string(i), 1);
-    executor_.RunFor(100ms);
-  }
+  PutWorkloads(50, 100ms);
   EXPECT_LE(StatusWrites("clusterqueues/cq"), 7U);
   EXPECT_LE(StatusWrites("namespaces/team/localqueues/lq"), 7U);
   executor_.RunFor(3s);
@@ -129,10 +130,7 @@ TEST_F(QueueStatusTest, CountersThatChangeAllTheTimeAreWrittenEveryFourSeconds) 
   PutQueues(1000);
   executor_.RunFor(5s);
   api_.ClearRequests();
-  for (int i = 0; i < 200; ++i) {
-    PutWorkload("w" + std::to_string(i), 1);
-    executor_.RunFor(200ms);
-  }
+  PutWorkloads(200, 200ms);
   // At 0, 1, 3, 7, 11, … 39 s.
   EXPECT_LE(StatusWrites("clusterqueues/cq"), 12U);
   EXPECT_LE(StatusWrites("namespaces/team/localqueues/lq"), 12U);
