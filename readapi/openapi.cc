@@ -180,8 +180,10 @@ Json EventsPath() {
        {{"operationId", "streamEvents"},
         {"description",
          "server-sent events. `change`: {resource, row | set | removed}; `set` has the id and the "
-         "fields that differ. `resync`: changes were missed, list again. Resume with the header "
-         "Last-Event-ID, or with `cursor`"},
+         "fields that differ. `resync`: changes were missed, list again. `start`, without "
+         "`cursor`: "
+         "changes behind its id will come; a page of an older `revision` lacks some. Resume with "
+         "the header Last-Event-ID, or with `cursor`"},
         {"parameters",
          {ListParameter("resources", "absent: all", {{"type", "string"}, {"enum", names}},
                         names.size()),

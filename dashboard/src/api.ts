@@ -102,9 +102,9 @@ export function list<N extends ResourceName>(resource: N, parameters: Parameters
   return request(`/${resource}${queryOf(parameters)}`);
 }
 
-export async function counts(resource: ResourceName, by: string, parameters: Parameters): Promise<Count[]> {
+export async function counts(resource: ResourceName, by: string, parameters: Parameters): Promise<{ values: Count[]; revision: string }> {
   const page = await request<Page<Row>>(`/${resource}${queryOf({ ...parameters, countBy: by })}`);
-  return page.counts ?? [];
+  return { values: page.counts ?? [], revision: page.revision };
 }
 
 const named = (namespace: string) => (namespace ? { namespace: namespace.split(",") } : {});

@@ -1,12 +1,17 @@
 // The stream of events of the server, one for the page, and lists that it keeps up to date.
 //
-//     EventSource ─ change, resync ─▶ listeners ─▶ useList, useCounts: patch, or ask again
+//     EventSource ─ start, change, resync ─▶ listeners ─▶ useList, useCounts: patch, or ask again
+//
+// Requests and the stream are answered in any order: a list keeps the changes that come before its answer, and asks again if
+// the answer is older than a stream that began meanwhile. An answer that the browser had kept (304) may name an older position
+// than it has.
 //
 // A stream that ends is resumed from its last event; a hidden page gives its stream back, since a
 // browser has six connections to a server.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { counts, list, locations, Problem, session, type Count, type Parameters, type ResourceName, type Resources, type Row } from "./api";
 import { Locations } from "./locations";
+import { contains, isBehind } from "./positions";
 import { Retrier, isPassing } from "./retry";
 import { keptStore, Store, useStore } from "./store";
 
@@ -16,12 +21,15 @@ export interface Change {
   set?: Row & Record<string, unknown>;
   removed?: Row;
 }
-// What has come since the last call, in its order. `missed`: changes were lost, ask again.
+// What has come since the last call, in its order. `missed`: changes were lost, ask again. `started`: the stream begins, and
+// sends what changes after stream.begin.
 interface Batch {
   missed: boolean;
+  started: boolean;
   changes: { change: Change; revision: string }[];
 }
 type Listener = (batch: Batch) => void;
+const emptyBatch = (): Batch => ({ missed: false, started: false, changes: [] });
 
 export const scope = keptStore("berth.namespaces", ""); // "a,b"; empty: all
 export const connection = new Store<"connecting" | "live" | "lost" | "refused">("connecting");
@@ -39,12 +47,12 @@ class Stream {
   private source: EventSource | null = null;
   private address = "";
   private last = ""; // the position to resume from
-  private wasOpen = false;
   private pause = 1_000;
   private lostTimer = 0;
   private retryTimer = 0;
   private flushTimer = 0;
-  private batch: Batch = { missed: false, changes: [] };
+  private batch = emptyBatch();
+  begin = ""; // the position behind which the stream sends all changes; empty: not known
   private readonly listeners = new Set<Listener>();
 
   listen(listener: Listener): () => void {
@@ -65,15 +73,18 @@ class Stream {
       this.pause = 1_000;
       clearTimeout(this.lostTimer);
       this.lostTimer = 0;
-      // What happened while there was no stream, and no position to resume from, is unknown.
-      if (this.wasOpen && !this.last) this.miss();
-      this.wasOpen = true;
       connection.set("live");
     };
+    source.addEventListener("start", (event) => {
+      this.last = this.begin = event.lastEventId;
+      this.batch.started = true;
+      this.flushSoon();
+    });
     source.addEventListener("change", (event) => this.take(event));
     source.addEventListener("resync", (event) => {
-      this.last = event.lastEventId;
-      this.miss();
+      this.last = this.begin = event.lastEventId;
+      this.batch.missed = true;
+      this.flushSoon();
     });
     source.onerror = () => this.fail(source);
   }
@@ -92,18 +103,13 @@ class Stream {
     this.flushSoon();
   }
 
-  private miss(): void {
-    this.batch.missed = true;
-    this.flushSoon();
-  }
-
   // Many changes are drawn at once.
   private flushSoon(): void {
     if (this.flushTimer) return;
     this.flushTimer = setTimeout(() => {
       this.flushTimer = 0;
       const batch = this.batch;
-      this.batch = { missed: false, changes: [] };
+      this.batch = emptyBatch();
       for (const listener of [...this.listeners]) listener(batch);
     }, FLUSH_MS);
   }
@@ -154,13 +160,6 @@ scope.listen(() => {
   stream.stop(true);
   stream.start();
 });
-
-// Whether the change at `revision` is in an answer of revision `known` already.
-function isOld(revision: string, known: string): boolean {
-  const [epoch, number] = revision.split(".");
-  const [knownEpoch, knownNumber] = known.split(".");
-  return epoch === knownEpoch && Number(number) <= Number(knownNumber);
-}
 
 function noticed(error: unknown): Problem {
   const problem = error instanceof Problem ? error : new Problem(0, String(error));
@@ -263,6 +262,7 @@ export function useList<N extends ResourceName>(resource: N, parameters: Paramet
   useEffect(() => {
     let ended = false;
     let timer = 0;
+    let early: Batch[] = []; // came before the answer to the latest request
     const asked: Parameters = { ...(namespaces ? { namespace: namespaces } : {}), ...parameters };
     const sort = String(parameters["sort"] ?? "").replace(/^-/, "");
     const put = (value: Held<T>) => {
@@ -271,8 +271,9 @@ export function useList<N extends ResourceName>(resource: N, parameters: Paramet
       setHeld(state.current);
     };
     const load = async () => {
-      const mine = {};
+      const mine = { begin: stream.begin };
       current = mine;
+      early = [];
       retrier.stop();
       const shown = state.current?.key === key ? state.current.value.rows.length : 0;
       try {
@@ -281,16 +282,20 @@ export function useList<N extends ResourceName>(resource: N, parameters: Paramet
         put({ rows: page.items, next: page.next, revision: page.revision });
         setProblem(null);
         setHasChanged(false);
+        current = null;
         retrier.settle(null);
+        early.forEach(take);
+        if (mine.begin !== stream.begin && isBehind(page.revision, stream.begin)) reloadSoon();
       } catch (error) {
         if (ended || current !== mine) return;
         const found = noticed(error);
         if (!isPassing(found.status)) keptAnswers.delete(key);
         setProblem(found);
+        current = null;
         retrier.settle(found);
       }
     };
-    let current: object = {};
+    let current: object | null = null; // the request under way
     const retrier = new Retrier(() => void load());
     const reloadSoon = () => {
       if ((state.current?.value.rows.length ?? 0) > MOST_RELOADED) return setHasChanged(true);
@@ -315,14 +320,16 @@ export function useList<N extends ResourceName>(resource: N, parameters: Paramet
         busy.current = "";
       }
     };
-    const take: Listener = ({ missed, changes }) => {
-      if (missed) return void load();
+    const take: Listener = (batch) => {
+      if (batch.missed) return void load();
+      if (current) early.push(batch);
       const value = state.current?.key === key ? state.current.value : null;
       if (!value) return;
+      if (batch.started && isBehind(value.revision, stream.begin)) reloadSoon();
       const fields = new Map<string, object>(); // by the row's id
       const removed = new Set<string>();
-      for (const { change, revision } of changes) {
-        if (change.resource !== resource || isOld(revision, value.revision)) continue;
+      for (const { change, revision } of batch.changes) {
+        if (change.resource !== resource || contains(value.revision, revision)) continue;
         if (change.removed) removed.add(change.removed.id);
         if (change.row && matches(change.row, asked)) reloadSoon();
         const set = change.set;
@@ -380,9 +387,11 @@ export function useCounts(resource: ResourceName, by: string, parameters: Parame
   const key = JSON.stringify([resource, by, parameters, namespaces]);
   const none: Counts = { key, values: null, problem: null };
   const [held, setHeld] = useState(none);
-  useFresh(resource, key, pause, async (isCurrent) => {
+  const answered = useRef("");
+  const load = async (isCurrent: () => boolean) => {
     try {
-      const values = await counts(resource, by, { ...(namespaces ? { namespace: namespaces } : {}), ...parameters });
+      const { values, revision } = await counts(resource, by, { ...(namespaces ? { namespace: namespaces } : {}), ...parameters });
+      answered.current = revision;
       if (isCurrent()) setHeld({ key, values, problem: null });
       keep(key, values);
       return null;
@@ -392,18 +401,20 @@ export function useCounts(resource: ResourceName, by: string, parameters: Parame
       if (isCurrent()) setHeld({ ...none, values: isPassing(problem.status) ? ((keptAnswers.get(key) as Count[] | undefined) ?? null) : null, problem });
       return problem;
     }
-  });
+  };
+  useFresh(resource, key, pause, load, { answered });
   return held.key === key ? held : { ...none, values: (keptAnswers.get(key) as Count[] | undefined) ?? null };
 }
 
 // Calls `load` now, after events that concern `resource` (and `id`) at most once in `pause` ms, and
-// soon after a problem that may pass. `resource` null: no events concern it.
+// soon after a problem that may pass. `resource` null: no events concern it. `answered`: the position of the latest answer,
+// for answers that have one.
 export function useFresh(
   resource: ResourceName | null,
   key: string,
   pause: number,
   load: (isCurrent: () => boolean) => Promise<Problem | null>,
-  id?: string,
+  { id, answered }: { id?: string | undefined; answered?: { current: string } } = {},
 ): void {
   const latest = useRef(load);
   latest.current = load;
@@ -412,22 +423,29 @@ export function useFresh(
   useEffect(() => {
     let ended = false;
     let timer = 0;
+    const isOld = () => answered !== undefined && isBehind(answered.current, stream.begin);
     const run = () => {
       retrier.stop();
-      latest.current(() => !ended).then(
-        (problem) => !ended && retrier.settle(problem),
-        (error) => !ended && retrier.settle(noticed(error)),
-      );
+      const begin = stream.begin;
+      const settle = (problem: Problem | null) => {
+        if (ended) return;
+        retrier.settle(problem);
+        if (!problem && begin !== stream.begin && isOld()) soon();
+      };
+      latest.current(() => !ended).then(settle, (error) => settle(noticed(error)));
     };
-    const retrier = new Retrier(run);
-    const end = stream.listen(({ missed, changes }) => {
-      const concerns = ({ change }: { change: Change }) =>
-        change.resource === resource && (id === undefined || (change.removed ?? change.set ?? change.row)?.id === id);
-      if (timer || !(missed || changes.some(concerns))) return;
+    const soon = () => {
+      if (timer) return;
       timer = setTimeout(() => {
         timer = 0;
         run();
       }, latestPause.current);
+    };
+    const retrier = new Retrier(run);
+    const end = stream.listen(({ missed, started, changes }) => {
+      const concerns = ({ change }: { change: Change }) =>
+        change.resource === resource && (id === undefined || (change.removed ?? change.set ?? change.row)?.id === id);
+      if (missed || (started && isOld()) || changes.some(concerns)) soon();
     });
     run();
     return () => {
@@ -488,7 +506,7 @@ export function useAnswer<T>(
         return problem;
       }
     },
-    id,
+    { id },
   );
   if (held?.key === key) return { ...held, isStale: false };
   const before = keptAnswers.get(kept) as T | undefined;

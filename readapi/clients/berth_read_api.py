@@ -302,7 +302,8 @@ class ReadApi:
     def stream_events( self, *, resources: list[str] | None = None, namespace: list[str] | None = None,
             cursor: str | None = None, ) -> Iterator[tuple[str, str, Any]]:
         """server-sent events. `change`: {resource, row | set | removed}; `set` has the id and the fields that
-        differ. `resync`: changes were missed, list again. Resume with the header Last-Event-ID, or with `cursor`."""
+        differ. `resync`: changes were missed, list again. `start`, without `cursor`: changes behind its id will
+        come; a page of an older `revision` lacks some. Resume with the header Last-Event-ID, or with `cursor`."""
         return self._events("/api/v1/events", {"resources": resources, "namespace": namespace, "cursor": cursor})
 
     def read_history( self, *, cluster_queue: str | None = None, days: int | None = None,

@@ -15,8 +15,9 @@ void EventStreams::PostAfter(Duration delay, void (EventStreams::*step)()) {
   });
 }
 
-std::string EventStreams::Resync() const {
-  return "event: resync\nid: " + EncodeFeedCursor(feed_.cursor()) + "\ndata: {}\n\n";
+std::string EventStreams::AtEnd(const char* event) const {
+  return std::string("event: ") + event + "\nid: " + EncodeFeedCursor(feed_.cursor()) +
+         "\ndata: {}\n\n";
 }
 
 EventStreams::SharedSights EventStreams::Share(Sights sights) const {
@@ -37,12 +38,12 @@ void EventStreams::Add(std::shared_ptr<net::Stream> stream, Sights sights,
                 .end = clock_.SteadyNow() + options_.longest_life};
   std::string text = "retry: 2000\n";
   if (!after) {
-    text += "id: " + EncodeFeedCursor(feed_.cursor()) + "\n\n";
+    text += AtEnd("start");
   } else if (feed_.Continues(*after)) {
     client.position = after->revision;
     text += "id: " + EncodeFeedCursor(*after) + "\n\n";
   } else {
-    text += "\n" + Resync();
+    text += AtEnd("resync");
   }
   if (!client.stream->Write(std::move(text))) return;
   clients_.push_back(std::move(client));
@@ -62,7 +63,7 @@ bool EventStreams::Serve(Client& client, Batches& batches) const {
   Feed::Batch& batch = found->second;
   if (is_new) {
     batch = feed_.Read(client.position, *client.sights, options_.max_batch_bytes);
-    if (batch.outcome == Feed::Outcome::kResync) batch.text = Resync();
+    if (batch.outcome == Feed::Outcome::kResync) batch.text = AtEnd("resync");
   }
   client.position = batch.position;
   return batch.text.empty() || client.stream->Write(batch.text);

@@ -6,8 +6,9 @@
 // Clients with the same sights and position share one reading of the feed. A client that does not
 // read is passed over while max_backlog_bytes wait for it, and its connection is cut by the server
 // where nothing moves for ServerOptions::write_timeout. A client that has fallen out of the ring
-// gets the event "resync". A stream ends after longest_life: the client connects again with its
-// position, and its rights are reviewed again.
+// gets the event "resync". The stream of a client without a position begins with the event "start".
+// A stream ends after longest_life: the client connects again with its position, and its rights are
+// reviewed again.
 //
 // Threads: the executor's. Errors: Add refuses above most_clients.
 #pragma once
@@ -66,7 +67,8 @@ class EventStreams {
   bool Serve(Client& client, Batches& batches) const;
   SharedSights Share(Sights sights) const;
   void PostAfter(Duration delay, void (EventStreams::*step)());
-  std::string Resync() const;
+  // An event without data, at the end of the feed.
+  std::string AtEnd(const char* event) const;
 
   Executor& executor_;
   const Clock& clock_;

@@ -22,6 +22,13 @@ class FakeReadApi:
         self.files = files
         self.rows = self.make_rows()
         self.streams = []
+        self.opening = threading.Event()  # cleared: streams wait before they begin
+        self.opening.set()
+        self.is_held = lambda path, query: False  # an answer, once made, waits for `answering`
+        self.answering = threading.Event()
+        self.held = threading.Event()  # an answer waits
+        self.revision = 0  # changes that were told
+        self.changing = threading.Lock()
         self.busy = {}  # by path: how many requests get 503 before an answer
         self.asked = collections.Counter()  # requests by path
         self.sent = collections.Counter()  # bytes of answers as they were sent, by path
@@ -46,7 +53,11 @@ class FakeReadApi:
                     fake.busy[path] -= 1
                     body = json.dumps({"status": 503, "message": "too many requests are under way"}).encode()
                     return fake.send(self, "application/json", body, 503)
-                return fake.send_json(self, fake.answer(path, query))
+                answer = fake.answer(path, query)
+                if fake.is_held(path, query):
+                    fake.held.set()
+                    fake.answering.wait()
+                return fake.send_json(self, answer)
 
             def do_POST(self):
                 self.rfile.read(int(self.headers["Content-Length"]))
@@ -67,6 +78,8 @@ class FakeReadApi:
                 "cohorts": [large_cluster.cohort(i) for i in range(large_cluster.COHORTS + 1)]}
 
     def close(self):
+        self.opening.set()
+        self.answering.set()
         for stream in self.streams:
             stream.put(None)
         self.server.shutdown()
@@ -74,8 +87,13 @@ class FakeReadApi:
 
     def tell(self, changes):
         """Sends each change, as the data of an event, to all that listen."""
-        for stream in self.streams:
-            stream.put(changes)
+        with self.changing:
+            text = ""
+            for change in changes:
+                self.revision += 1
+                text += f"id: e.{self.revision}\nevent: change\ndata: {json.dumps(change)}\n\n"
+            for stream in self.streams:
+                stream.put(text)
 
     def answer(self, path, query):
         if path == "session":
@@ -90,28 +108,26 @@ class FakeReadApi:
                 rows = [row for row in rows if str(row[field]) in values.split(",")]
         if "countBy" in query:
             counted = collections.Counter(row[query["countBy"]] for row in rows)
-            return {"items": [], "counts": [{"value": value, "count": count} for value, count in sorted(counted.items())], "revision": "e.0"}
+            return {"items": [], "counts": [{"value": value, "count": count} for value, count in sorted(counted.items())], "revision": f"e.{self.revision}"}
         at = int(query.get("cursor", "0"))
         end = at + int(query.get("limit", "100"))
-        page = {"items": rows[at:end], "revision": "e.0"}
+        page = {"items": rows[at:end], "revision": f"e.{self.revision}"}
         if end < len(rows):
             page["next"] = str(end)
         return page
 
     def stream(self, handler):
         mine = queue.Queue()
-        self.streams.append(mine)
+        self.opening.wait()
+        with self.changing:
+            self.streams.append(mine)
+            mine.put(f"event: start\nid: e.{self.revision}\ndata: {{}}\n\n")
         handler.send_response(200)
         handler.send_header("Content-Type", "text/event-stream")
         handler.send_header("Connection", "close")
         handler.end_headers()
-        number = 0
         try:
-            while (changes := mine.get()) is not None:
-                text = ""
-                for change in changes:
-                    number += 1
-                    text += f"id: e.{number}\nevent: change\ndata: {json.dumps(change)}\n\n"
+            while (text := mine.get()) is not None:
                 handler.wfile.write(text.encode())
                 handler.wfile.flush()
         except OSError:

@@ -347,6 +347,35 @@ class DashboardTest(PageTest):
         self.assertEqual(fake.asked["workloads/team-0/job-0/cost"], before["workloads/team-0/job-0/cost"])
         self.assertEqual(fake.asked["topology"], asked)
 
+    def test_changes_before_the_stream_begins_are_shown(self):
+        fake = self.fake()
+        fake.opening.clear()
+        page = self.open(fake.root + "/workloads?name=job-1234")
+        page.wait_for("document.querySelector('.table-body [role=row]')")
+        late = {**fake.rows["workloads"][1234], "id": "team-34/job-1234-late", "name": "job-1234-late", "state": "stopping"}
+        fake.rows["workloads"].append(late)
+        fake.tell([{"resource": "workloads", "row": late}])  # no stream has begun
+        fake.opening.set()
+        page.wait_for_text("team-34/job-1234-late")
+        page.wait_for_text("stopping (1)")
+
+    def test_changes_before_the_answer_are_shown(self):
+        fake = self.fake()
+        counted = []
+
+        def is_held(path, query):
+            is_of_view = path == "workloads" and query.get("name") == "job-12"
+            if is_of_view and "countBy" in query:
+                counted.append(query)
+            return is_of_view and "fields" in query
+        fake.is_held = is_held
+        page = self.open(fake.root + "/workloads?name=job-12")
+        wait_until(lambda: fake.streams and fake.held.is_set() and counted, "the stream stands, and the view has asked")
+        fake.tell([{"resource": "workloads", "set": {"id": fake.rows["workloads"][12]["id"], "remark": "told early"}}])
+        wait_until(lambda: len(counted) > 1, "the page has the change: it counts again")
+        fake.answering.set()
+        page.wait_for_text("told early")
+
     def test_addresses_lines_and_keys(self):
         """What a narrow page shows, what an address carries, and what the keyboard reaches."""
         fake = self.fake()

@@ -57,7 +57,7 @@ class EventStreamsTest : public ::testing::Test {
 
 TEST_F(EventStreamsTest, ChangesOfOneTickAreWrittenTogether) {
   const auto stream = Open();
-  EXPECT_EQ(stream->text, "retry: 2000\nid: e.0\n\n");
+  EXPECT_EQ(stream->text, "retry: 2000\nevent: start\nid: e.0\ndata: {}\n\n");
   Change(1);
   Change(2);
   EXPECT_EQ(stream->writes, 1) << "not before the tick";

@@ -276,7 +276,7 @@ TEST_F(ReadServerTest, EventsReachOnlyReadersWithTheRight) {
       tenant.Callbacks());
   const auto of_admin = client_->Open(Get("/api/v1/events", "admin"), 60s, admin.Callbacks());
   tenant.WaitFor("id: e1.8\n\n");
-  admin.WaitFor("id: e1.8\n\n");
+  admin.WaitFor("event: start\nid: e1.8\n");
   Change(MakeRow({.space = "team-b", .name = "team-b-four"}));
   Change(MakeRow({.space = "team-a", .name = "team-a-four"}));
   admin.WaitFor("team-b-four");
