@@ -1,5 +1,6 @@
-"""Jobs through a whole control plane where Berth is installed by its manifests, for tools/bench-cluster --jobs."""
+"""Jobs through a whole control plane where Berth is installed by its manifests, for tools/bench-cluster --jobs and --turns."""
 
+import contextlib
 import json
 import os
 import re
@@ -34,6 +35,7 @@ kind: LocalQueue
 metadata: {name: q, namespace: default}
 spec: {clusterQueue: team}
 """
+TURNS = os.path.join(ROOT, "build", "release", "tests", "bench", "endtoend", "berth_bench_endtoend")
 JOB_NODES = 10
 JOB_SECONDS = 300  # and a fifth of a second a Job
 REST_SECONDS = 120
@@ -88,18 +90,37 @@ def events_written(plane):
     return sum(count for key, count in api_counters.writes(plane).items() if key.endswith(" events"))
 
 
-def run_jobs(options):
+@contextlib.contextmanager
+def installed(options, nodes):
+    """(control plane, controller) with nodes, and with Berth, whose webhooks answer."""
     folder = tempfile.mkdtemp(prefix="berth-bench-cluster-")
     plane = ControlPlane(folder, parent_ends_all=True)
     berth = Installation(plane)
     try:
         plane.start()
-        for number in range(0 if options.admitted else JOB_NODES):
+        for number in range(nodes):
             plane.add_node(f"node-{number}", cpu="64", memory="256Gi")
         berth.apply_manifests(folder="manifests/overlays/v1beta2-only" if options.v1beta2_only else "manifests")
         controller = berth.start()
-        plane.wait_until(lambda: plane.kubectl("apply", "--server-side", "-f", "-", stdin=JOB_QUEUES,
+        plane.wait_until(lambda: plane.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", stdin=JOB_QUEUES,
                                                check=False).returncode == 0, "the queues are accepted")
+        yield plane, controller
+    finally:
+        berth.stop()
+        plane.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_turns(options):
+    """Prints how long Jobs take to start, one at a time, step by step."""
+    with installed(options, JOB_NODES) as (plane, _):
+        time.sleep(3)  # what follows the installation is no part of the measurement
+        subprocess.run([TURNS, "--cluster", plane.kubeconfig, "--turns", str(options.turns)], check=True)
+
+
+def run_jobs(options):
+    with installed(options, 0 if options.admitted else JOB_NODES) as (plane, controller):
+        plane.kubectl("apply", "--server-side", "-f", "-", stdin=JOB_QUEUES)
         plane.wait_until(lambda: plane.get("localqueue", "q").get("status", {}).get("conditions"),
                          "the queue is active")
         time.sleep(3)  # what follows the installation is no part of the measurement
@@ -134,7 +155,3 @@ def run_jobs(options):
                           "events": {key: round(value / options.jobs, 2) for key, value in
                                      sorted(events.items()) if value >= options.jobs / 20}},
                 "peak_mb": {name: round(api_counters.peak_megabytes(pid)) for name, pid in pids.items()}}
-    finally:
-        berth.stop()
-        plane.stop()
-        shutil.rmtree(folder, ignore_errors=True)

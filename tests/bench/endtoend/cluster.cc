@@ -26,6 +26,8 @@ Cluster::Cluster(const std::string& berth, const std::vector<std::string>& flags
   Start();
 }
 
+Cluster::Cluster(const std::string& kubeconfig) : kubeconfig_(kubeconfig) { Connect(); }
+
 void Cluster::Restart() {
   client_.reset();
   child_.reset();
@@ -45,6 +47,10 @@ void Cluster::Start() {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   start_seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Connect();
+}
+
+void Cluster::Connect() {
   const auto config = kube::FindKubeConfig({kubeconfig_, ""});
   if (!config) GiveUp(config.error().message);
   net::ClientOptions options;

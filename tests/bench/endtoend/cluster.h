@@ -1,4 +1,5 @@
-// tests/bench/endtoend/cluster.h — a `berth up` of its own, and a client of its API.
+// tests/bench/endtoend/cluster.h — a `berth up` of its own, or another cluster where Berth runs,
+// and a client of its API.
 //
 // Errors: every error ends the program with a message.
 #pragma once
@@ -23,15 +24,18 @@ class Cluster {
  public:
   // Starts `berth up` and waits until its kubeconfig exists.
   Cluster(const std::string& berth, const std::vector<std::string>& flags);
+  // Another cluster, which runs. The kubeconfig has a token.
+  explicit Cluster(const std::string& kubeconfig);
 
+  // These three only of a `berth up` of its own.
   double start_seconds() const { return start_seconds_; }
   pid_t process() const { return child_->process(); }
+  // Stops `berth up` and starts it again with the same data.
+  void Restart();
+
   const std::string& kubeconfig() const { return kubeconfig_; }
   const std::string& folder() const { return folder_.path(); }
   net::HttpClient& client() { return *client_; }
-
-  // Stops `berth up` and starts it again with the same data.
-  void Restart();
 
   Json Get(const std::string& path);
   void Post(const std::string& path, const Json& object);
@@ -40,6 +44,7 @@ class Cluster {
 
  private:
   void Start();
+  void Connect();
 
   const std::string berth_;
   const std::vector<std::string> flags_;

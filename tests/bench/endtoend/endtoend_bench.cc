@@ -1,12 +1,15 @@
 // Latencies and rates of `berth up` from outside, over HTTPS: start, memory at rest, a Job until
 // its admission with kubectl and with a plain client, Jobs per second through the whole system.
 //
-//   berth_bench_endtoend BERTH [--kubectl PATH] [--jobs N] [--churn N] [--only PART]
+//   berth_bench_endtoend BERTH [--kubectl PATH] [--jobs N] [--churn N] [--only PART] [--turns N]
+//   berth_bench_endtoend --cluster KUBECONFIG [--turns N]
 //
-// Parts: start, kubectl, latency, turns, throughput, churn, and only where it is named: creates
-// (durable creates without the controllers of Berth, for two programs in turn). Writes are counted
-// with the store's revision.
+// With --cluster the part turns alone, on a cluster with nodes where Berth runs and no queue
+// exists. Parts: start, kubectl, latency, turns, throughput, churn, and only where they are named:
+// creates (durable creates without the controllers of Berth, for two programs in turn) and restart
+// (with 100,000 objects). Writes are counted with the store's revision.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -24,12 +27,15 @@ namespace {
 constexpr const char* kQueues = "/apis/kueue.x-k8s.io/v1beta2";
 constexpr const char* kWorkloads = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
 constexpr const char* kJobs = "/apis/batch/v1/namespaces/default/jobs";
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr int kWriters = 8;
 
 struct Options {
   std::string berth;
   std::string kubectl;
   std::string only;
+  std::string cluster;  // the kubeconfig of another cluster; empty: `berth up`
+  int turns = 200;
   int jobs = 2000;
   int churn = 400;
 
@@ -265,52 +271,104 @@ void MakePool(Cluster& cluster) {
   cluster.Post("/apis/cloud.berth.dev/v1alpha1/nodepools", pool);
 }
 
+std::optional<std::string> Created(const Json& pod) {
+  return pod["metadata"]["labels"].value("batch.kubernetes.io/job-name", "");
+}
+
+std::optional<std::string> Bound(const Json& pod) {
+  return pod["spec"].contains("nodeName") ? Created(pod) : std::nullopt;
+}
+
 // The job of a pod whose program has been started.
 std::optional<std::string> Started(const Json& pod) {
   const Json statuses = pod["status"].value("containerStatuses", Json::array());
   if (statuses.empty() || statuses[0]["state"].contains("waiting")) return std::nullopt;
-  return pod["metadata"]["labels"].value("batch.kubernetes.io/job-name", "");
+  return Created(pod);
 }
 
-// From the end of a Job to the start of the next one where one fits at a time, and from the
-// creation of a Job to its program.
+// Programs that end at once, one at a time: Berth's part and that of Kubernetes.
+class Turns {
+ public:
+  explicit Turns(Cluster& cluster) : cluster_(cluster) {}
+
+  // From the creation of a Job to its program.
+  void MeasureStarts(int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      const std::string name = "p" + std::to_string(i);
+      Instant before = std::chrono::steady_clock::now();
+      const Instant start = before;
+      Run(name);
+      std::size_t step = 0;
+      for (Observer* reached : {&admitted_, &resumed_, &created_, &bound_, &started_}) {
+        const Instant at = reached->TimeOf(name);
+        steps_[step++].push_back(Milliseconds(before, at));
+        before = at;
+      }
+      whole_.push_back(Milliseconds(start, before));
+      complete_.TimeOf(name);
+    }
+    Show("create to the job's program, one at a time", whole_);
+    std::size_t step = 0;
+    for (const char* what :
+         {"  create to admitted (API server, Berth)", "  admitted to unsuspended (Berth)",
+          "  unsuspended to the pod (job controller)", "  the pod to its node (scheduler)",
+          "  the node to the program (kubelet)"}) {
+      Show(what, steps_[step++]);
+    }
+  }
+
+  // From the end of a Job to the start of the next one, where one fits at a time.
+  void MeasureNext(int rounds) {
+    for (int i = 0; i < rounds; ++i) Run("t" + std::to_string(i));
+    std::vector<Instant> starts;
+    std::vector<Instant> ends;
+    for (int i = 0; i < rounds; ++i) {
+      starts.push_back(resumed_.TimeOf("t" + std::to_string(i)));
+      ends.push_back(complete_.TimeOf("t" + std::to_string(i)));
+    }
+    std::sort(starts.begin(), starts.end());
+    std::sort(ends.begin(), ends.end());
+    std::vector<double> to_next;
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+      to_next.push_back(Milliseconds(ends[i], starts[i + 1]));
+    }
+    Show("a job complete to the next one unsuspended, quota for 1", to_next);
+  }
+
+  void Run(const std::string& name) { cluster_.Post(kJobs, Job(name, "bench/true")); }
+  void WaitForEnd(const std::string& name) { complete_.TimeOf(name); }
+
+ private:
+  static void Show(const std::string& what, std::vector<double>& times) {
+    Row(what + ", " + std::to_string(times.size()) + " times",
+        Format("p50 %.0f ms  p90 %.0f ms  p99 %.0f ms", Percentile(times, 0.5),
+               Percentile(times, 0.9), Percentile(times, 0.99)));
+  }
+
+  Cluster& cluster_;
+  Observer admitted_{cluster_, kWorkloads, Admitted};
+  Observer resumed_{cluster_, kJobs, Resumed};
+  Observer created_{cluster_, kPods, Created};
+  Observer bound_{cluster_, kPods, Bound};
+  Observer started_{cluster_, kPods, Started};
+  Observer complete_{cluster_, kJobs, Complete};
+  std::vector<double> whole_;
+  std::array<std::vector<double>, 5> steps_;
+};
+
+void MeasureTurns(Cluster& cluster, int rounds) {
+  MakeQueues(cluster, "1");
+  Turns turns(cluster);
+  turns.Run("first");  // the node comes
+  turns.WaitForEnd("first");
+  turns.MeasureStarts(rounds);
+  turns.MeasureNext(rounds);
+}
+
 void MeasureTurns(const Options& options) {
-  constexpr int kRounds = 200;
   Cluster cluster(options.berth, {"--image", "bench/true=/bin/true"});
   MakePool(cluster);
-  MakeQueues(cluster, "1");
-  Observer started(cluster, "/api/v1/namespaces/default/pods", Started);
-  Observer resumed(cluster, kJobs, Resumed);
-  Observer complete(cluster, kJobs, Complete);
-  cluster.Post(kJobs, Job("first", "bench/true"));  // the node comes
-  complete.TimeOf("first");
-  std::vector<double> to_program;
-  for (int i = 0; i < kRounds; ++i) {
-    const std::string name = "p" + std::to_string(i);
-    const Instant start = std::chrono::steady_clock::now();
-    cluster.Post(kJobs, Job(name, "bench/true"));
-    to_program.push_back(Milliseconds(start, started.TimeOf(name)));
-    complete.TimeOf(name);
-  }
-  std::vector<Instant> starts;
-  std::vector<Instant> ends;
-  for (int i = 0; i < kRounds; ++i) cluster.Post(kJobs, Job("t" + std::to_string(i), "bench/true"));
-  for (int i = 0; i < kRounds; ++i) {
-    starts.push_back(resumed.TimeOf("t" + std::to_string(i)));
-    ends.push_back(complete.TimeOf("t" + std::to_string(i)));
-  }
-  std::sort(starts.begin(), starts.end());
-  std::sort(ends.begin(), ends.end());
-  std::vector<double> to_next;
-  for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
-    to_next.push_back(Milliseconds(ends[i], starts[i + 1]));
-  }
-  const auto row = [](const char* what, std::vector<double>& times) {
-    Row(what, Format("p50 %.0f ms  p90 %.0f ms  p99 %.0f ms", Percentile(times, 0.5),
-                     Percentile(times, 0.9), Percentile(times, 0.99)));
-  };
-  row("create to the job's program, 200 jobs, one at a time", to_program);
-  row("a job complete to the next one unsuspended, 200 jobs, quota for 1", to_next);
+  MeasureTurns(cluster, options.turns);
 }
 
 void MeasureChurn(const Options& options) {
@@ -350,8 +408,52 @@ void MeasureCreates(const Options& options) {
   }
 }
 
+// From the start of the program to ready with a full store.
+void MeasureRestart(const Options& options) {
+  constexpr int kObjects = 100'000;
+  constexpr int kRounds = 5;
+  const char* kMaps = "/api/v1/namespaces/default/configmaps";
+  Cluster cluster(options.berth, {});
+  const LoadResult load =
+      RunLoad(cluster.client(), {.writers = 32, .requests = kObjects}, [&](int writer, int number) {
+        return JsonRequest(
+            "POST", kMaps,
+            FilledMap("m" + std::to_string(writer) + "-" + std::to_string(number)).dump());
+      });
+  if (load.failed > 0) GiveUp("a create failed: " + load.first_failure);
+  std::vector<double> ready;
+  std::vector<double> resident;
+  std::vector<double> listed;
+  std::vector<double> processor;
+  for (int i = 0; i < kRounds; ++i) {
+    cluster.Restart();
+    ready.push_back(cluster.start_seconds() * 1000);
+    resident.push_back(PeakResidentMegabytes(cluster.process()));
+    processor.push_back(CpuSeconds(cluster.process()) * 1000);
+    const Instant start = std::chrono::steady_clock::now();
+    const Json page = cluster.Get(std::string(kMaps) + "?limit=500");
+    listed.push_back(Milliseconds(start, std::chrono::steady_clock::now()));
+    if (page["items"].size() != 500) GiveUp("the objects are not there after a restart");
+  }
+  const auto row = [](const char* what, const char* format, std::vector<double>& values) {
+    Row(what,
+        Format(format, Percentile(values, 0.5), Percentile(values, 0), Percentile(values, 1)));
+  };
+  row("start to ready, 100,000 ConfigMaps of 1.5 kB (aim < 1,000 ms)", "%.0f ms (%.0f to %.0f)",
+      ready);
+  row("  processor time until then", "%.0f ms (%.0f to %.0f)", processor);
+  row("  largest resident size until then (aim < 250 MB)", "%.0f MB (%.0f to %.0f)", resident);
+  row("  a first list of 500", "%.0f ms (%.0f to %.0f)", listed);
+}
+
 int Run(const Options& options) {
+  if (!options.cluster.empty()) {
+    Cluster cluster(options.cluster);
+    MeasureTurns(cluster, options.turns);
+    return 0;
+  }
   if (options.Names("creates")) MeasureCreates(options);
+  if (options.Names("restart")) MeasureRestart(options);
   if (options.Wants("start")) MeasureStart(options);
   if (options.Wants("kubectl")) MeasureKubectl(options);
   if (options.Wants("latency")) MeasureLatency(options);
@@ -375,12 +477,17 @@ int main(int argc, char** argv) {
       options.jobs = std::atoi(words[++i].c_str());
     } else if (words[i] == "--churn" && has_value) {
       options.churn = std::atoi(words[++i].c_str());
+    } else if (words[i] == "--turns" && has_value) {
+      options.turns = std::atoi(words[++i].c_str());
+    } else if (words[i] == "--cluster" && has_value) {
+      options.cluster = words[++i];
     } else if (words[i] == "--only" && has_value) {
       options.only = words[++i];
     } else {
       options.berth = words[i];
     }
   }
-  if (options.berth.empty()) berth::bench::GiveUp("which berth? give its path");
+  if (options.berth.empty() && options.cluster.empty())
+    berth::bench::GiveUp("which berth? give its path");
   return berth::bench::Run(options);
 }
