@@ -73,6 +73,10 @@ CyclePace::Work SchedulerLoop::PacedWork() {
 // cycle, whatever field changed.
 bool SchedulerLoop::IsStill() const { return !scheduler_.HasHeads() && !scheduler_.HasWakeUps(); }
 
+queue::OrderingOptions SchedulerLoop::Ordering() const {
+  return {.priority_boost = scheduler_.config().gates.priority_boost};
+}
+
 // Whether other workloads waited for this workload's pods (blockAdmission).
 bool SchedulerLoop::Unblocks(const api::Workload& before, const api::Workload& after) const {
   return scheduler_.config().block_admission &&
@@ -97,7 +101,7 @@ void SchedulerLoop::FeedWorkloads() {
                              [this, apply](const auto& object) {
                                apply(object);
                                if (queue::BelongsInQueue(*object)) {
-                                 pace_.NoteArrival(object->spec.priority.value_or(0));
+                                 pace_.NoteArrival(queue::EffectivePriority(*object, Ordering()));
                                }
                                NoteParkedOnArrival(*object);
                                WorkloadChanged();
@@ -339,7 +343,7 @@ SchedulerLoop::Progress SchedulerLoop::Evict(const DecidedWrite& decided,
   const WallTime now = parts_.clock.Now();
   parts_.driver.Assume(decided, *current, now);
   DropRetry(key);
-  pace_.NotePreemption(decided.decision->object->spec.priority.value_or(0));
+  pace_.NotePreemption(queue::EffectivePriority(*decided.decision->object, Ordering()));
   const std::optional<WallTime> soon_done_at = decided.victim->soon_done_at;
   if (!soon_done_at || *soon_done_at <= now) {
     SendEviction(Keep(decided, copy), current);
@@ -393,8 +397,7 @@ void SchedulerLoop::SendEviction(const std::shared_ptr<const DecidedWrite>& writ
 void SchedulerLoop::OnEvicted(const DecidedWrite& write, const api::Workload& before,
                               const std::string& preempting_queue) {
   failures_.erase(before.meta.key());
-  RecordPreemption(parts_.events, {.priority_boost = scheduler_.config().gates.priority_boost},
-                   *write.decision->object, before, write.message);
+  RecordPreemption(parts_.events, Ordering(), *write.decision->object, before, write.message);
   parts_.metrics.OnPreempted(before, preempting_queue, ToString(write.victim->reason),
                              parts_.clock.Now());
 }

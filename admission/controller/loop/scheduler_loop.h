@@ -35,6 +35,7 @@
 #include "kube/client/informer.h"
 #include "kube/runtime/events.h"
 #include "kube/runtime/manager.h"
+#include "queue/ordering.h"
 
 namespace berth::admission {
 
@@ -77,6 +78,7 @@ class SchedulerLoop {
   void FeedWorkloads();
 
   bool IsStill() const;
+  queue::OrderingOptions Ordering() const;
   bool Unblocks(const api::Workload& before, const api::Workload& after) const;
   void SayIfGateCleared(const api::Workload& before, const api::Workload& after);
   void Changed();          // a change may let a head move

@@ -59,7 +59,7 @@ Shadow::Shadow(kube::Manager& manager, const Clock& clock, kube::Metrics& metric
   workloads_.AddHandler({.on_add =
                              [this](const WorkloadPtr& object) {
                                if (queue::BelongsInQueue(*object)) {
-                                 pace_.NoteArrival(object->spec.priority.value_or(0));
+                                 pace_.NoteArrival(PriorityOf(*object));
                                }
                                Adopt(object);
                                Changed();
@@ -119,6 +119,11 @@ void Shadow::After(Duration delay, const api::ObjectKey& key, std::uint64_t tick
   });
 }
 
+std::int64_t Shadow::PriorityOf(const api::Workload& workload) const {
+  return queue::EffectivePriority(workload,
+                                  {.priority_boost = scheduler_.config().gates.priority_boost});
+}
+
 CyclePace::Work Shadow::PacedWork() {
   return {// The end of a comparison kicks again.
           .may_run = [this] { return scheduler_.HasHeads() && !IsFull(); },
@@ -168,7 +173,7 @@ Shadow::Progress Shadow::OpenComparisons(const Decision& decision) {
   Note(decision);
   if (writes.front().kind == DecidedWrite::Kind::kPreempt &&
       OpenPreemptions(decision, writes) == Progress::kSome) {
-    pace_.NotePreemption(decision.object->spec.priority.value_or(0));
+    pace_.NotePreemption(PriorityOf(*decision.object));
     progress = Progress::kSome;
   }
   return progress;

@@ -131,6 +131,7 @@ class Shadow {
 
   // Decisions of Berth.
   CyclePace::Work PacedWork();
+  std::int64_t PriorityOf(const api::Workload& workload) const;
   void Changed() { pace_.OnChange(); }
   bool IsFull() const;
   void RunCyclesNow();
