@@ -263,7 +263,8 @@ class RemoteApi final : public local::Api {
   ApiResult<Object> Delete(const ResourceId& resource, const std::string& namespace_name,
                            const std::string& name, const local::DeleteOptions& options) override;
 
-  std::unique_ptr<local::WatchHandle> Watch(const ResourceId& resource,
+  // Tells the state always: the reflector's list comes after the call.
+  std::unique_ptr<local::WatchHandle> Watch(const ResourceId& resource, local::WatchFrom from,
                                             RemoteWatch::OnEvent on_event) override;
 
  private:
@@ -382,6 +383,7 @@ ApiResult<Object> RemoteApi::Delete(const ResourceId& resource, const std::strin
 }
 
 std::unique_ptr<local::WatchHandle> RemoteApi::Watch(const ResourceId& resource,
+                                                     local::WatchFrom /*from*/,
                                                      RemoteWatch::OnEvent on_event) {
   // A resource that is not served yet has no known kind; the reflector retries until it has.
   const ApiResult<Named> named = NameOf(resource);

@@ -54,6 +54,7 @@ std::string EventLine(const Json& event) {
 Chronicle::Chronicle(sim::SimWorld& world) : world_(world) {
   const std::int64_t from = world.revision();
   watch_ = world.api().WatchAll(
+      local::WatchFrom::kState,
       [this, from](const local::ResourceId& resource, const local::WatchEvent& event) {
         if (local::cluster::ResourceVersionOf(*event.object) > from) OnEvent(resource, event);
       });

@@ -70,6 +70,7 @@ class Play {
     start_ = world_.clock().Now();
     last_ = start_;
     watch_ = world_.api().WatchAll(
+        local::WatchFrom::kState,
         [this](const local::ResourceId& resource, const local::WatchEvent& event) {
           OnEvent(resource.resource, event);
         });

@@ -105,6 +105,12 @@ class WatchHandle {
   virtual ~WatchHandle() = default;
 };
 
+enum class WatchFrom : std::uint8_t {
+  kState,     // the whole state as kAdded events, then the changes
+  kMetadata,  // as kState; objects of the state may lack all but apiVersion, kind and metadata
+  kNow,       // the changes that follow the call; objects that have not changed may come, too
+};
+
 class Api {
  public:
   virtual ~Api() = default;
@@ -125,8 +131,8 @@ class Api {
   virtual ApiResult<Object> Delete(const ResourceId& resource, const std::string& namespace_name,
                                    const std::string& name, const DeleteOptions& options) = 0;
 
-  // Delivers the whole state as kAdded events, then every change, without a gap.
-  virtual std::unique_ptr<WatchHandle> Watch(const ResourceId& resource,
+  // Delivers what `from` says, without a gap.
+  virtual std::unique_ptr<WatchHandle> Watch(const ResourceId& resource, WatchFrom from,
                                              std::function<void(const WatchEvent&)> on_event) = 0;
 };
 
@@ -143,7 +149,7 @@ class WholeApi : public Api {
   virtual std::vector<KindInfo> Kinds() = 0;
   // Watches every kind, as Watch does for one kind.
   virtual std::unique_ptr<WatchHandle> WatchAll(
-      std::function<void(const ResourceId&, const WatchEvent&)> on_event) = 0;
+      WatchFrom from, std::function<void(const ResourceId&, const WatchEvent&)> on_event) = 0;
 };
 
 }  // namespace berth::local

@@ -108,7 +108,6 @@ struct Cluster::Parts {
                                        &kPersistentVolumeClaims,
                                        &kServiceAccounts,
                                        &kSecrets,
-                                       &kConfigMaps,
                                        &kPods}) {
       const auto tracked = cache.Track(*resource);
       if (tracked) continue;
@@ -116,6 +115,7 @@ struct Cluster::Parts {
                  {{"resource", resource->resource}, {"error", tracked.error().message}});
       return BeginAfter(kTrackRetry);
     }
+    cache.Follow(kConfigMaps);
     pods.Start();
     nodes.Start();
     node_taints.Start();

@@ -26,11 +26,11 @@ class InProcessApi final : public WholeApi {
                           const WriteOptions& options) override;
   ApiResult<Object> Delete(const ResourceId& resource, const std::string& namespace_name,
                            const std::string& name, const DeleteOptions& options) override;
-  std::unique_ptr<WatchHandle> Watch(const ResourceId& resource,
+  std::unique_ptr<WatchHandle> Watch(const ResourceId& resource, WatchFrom from,
                                      std::function<void(const WatchEvent&)> on_event) override;
   std::vector<KindInfo> Kinds() override;
   std::unique_ptr<WatchHandle> WatchAll(
-      std::function<void(const ResourceId&, const WatchEvent&)> on_event) override;
+      WatchFrom from, std::function<void(const ResourceId&, const WatchEvent&)> on_event) override;
 
  private:
   ApiResult<RequestContext> Context(const ResourceId& resource, const std::string& namespace_name,
@@ -134,15 +134,14 @@ ApiResult<Object> InProcessApi::Delete(const ResourceId& resource,
   return deleted->object;
 }
 
-std::unique_ptr<WatchHandle> InProcessApi::Watch(const ResourceId& resource,
+std::unique_ptr<WatchHandle> InProcessApi::Watch(const ResourceId& resource, WatchFrom from,
                                                  std::function<void(const WatchEvent&)> on_event) {
   const ResourcePtr known = registry_.table()->Find(resource);
   // The custom kind may be installed later: its storage name is derived from the group.
   const std::string storage = known == nullptr ? QualifiedResource(resource) : known->storage;
-  return hub_.Add(
-      storage, [on_event = std::move(on_event)](const ObjectKey& /*key*/, const WatchEvent& event) {
-        on_event(event);
-      });
+  return hub_.Add(storage, from,
+                  [on_event = std::move(on_event)](const ObjectKey& /*key*/,
+                                                   const WatchEvent& event) { on_event(event); });
 }
 
 std::vector<WholeApi::KindInfo> InProcessApi::Kinds() {
@@ -157,9 +156,10 @@ std::vector<WholeApi::KindInfo> InProcessApi::Kinds() {
 }
 
 std::unique_ptr<WatchHandle> InProcessApi::WatchAll(
-    std::function<void(const ResourceId&, const WatchEvent&)> on_event) {
+    WatchFrom from, std::function<void(const ResourceId&, const WatchEvent&)> on_event) {
   return hub_.Add(
-      "", [this, on_event = std::move(on_event)](const ObjectKey& key, const WatchEvent& event) {
+      "", from,
+      [this, on_event = std::move(on_event)](const ObjectKey& key, const WatchEvent& event) {
         const ResourcePtr resource = registry_.table()->FindStored(key.resource);
         if (resource != nullptr) on_event(resource->id, event);
       });

@@ -9,6 +9,7 @@ namespace berth::local {
 namespace {
 
 constexpr std::size_t kMaxQueued = 65'536;  // then writers wait for watchers
+constexpr std::size_t kStatePiece = 256;    // objects of states that are told at a time
 
 }  // namespace
 
@@ -56,22 +57,24 @@ WatchHub::~WatchHub() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::unique_ptr<WatchHandle> WatchHub::Add(std::string resource, Callback on_event) {
+std::unique_ptr<WatchHandle> WatchHub::Add(std::string resource, WatchFrom from,
+                                           Callback on_event) {
   auto watcher = std::make_shared<Watcher>();
   watcher->on_event = std::move(on_event);
   int id = 0;
   {
     // Delivered events are in the snapshot; later events wait for the lock.
     const std::lock_guard lock(delivery_mutex_);
-    const WatchCache::Snapshot snapshot =
-        resource.empty() ? store_.cache().ListEverything() : store_.cache().List(resource, "");
-    watcher->resource = std::move(resource);
-    watcher->seen = snapshot.revision;
-    for (const StoredPtr& object : snapshot.objects) {
-      Change change{object->key(), object->revision(), {}};
-      change.event.object = object->json();
-      if (change.event.object != nullptr) watcher->initial.push_back(std::move(change));
+    if (from == WatchFrom::kNow) {
+      watcher->seen = store_.cache().revision();
+    } else {
+      WatchCache::Snapshot snapshot =
+          resource.empty() ? store_.cache().ListEverything() : store_.cache().List(resource, "");
+      watcher->seen = snapshot.revision;
+      watcher->state = std::move(snapshot.objects);
+      watcher->whole = from == WatchFrom::kState;
     }
+    watcher->resource = std::move(resource);
     id = next_id_++;
     watchers_[id] = std::move(watcher);
   }
@@ -121,8 +124,14 @@ void WatchHub::RunOnce() {
     changes.swap(queue_);
   }
   room_.notify_all();
-  if (start) StartNew();
+  const bool all_started = !start || StartNew();
   for (const Change& change : changes) Deliver(change);
+  if (all_started) return;
+  {
+    const std::lock_guard lock(mutex_);
+    new_watchers_ = true;
+  }
+  WakeUp();
 }
 
 // On the hub's thread a callback that throws misses what it was told, and the others go on.
@@ -131,21 +140,41 @@ void WatchHub::Tell(const Watcher& watcher, const Change& change) {
   RunGuarded("a watch in the process failed", [&] { watcher.on_event(change.key, change.event); });
 }
 
-void WatchHub::StartNew() {
+// Whether every watcher has started.
+bool WatchHub::StartNew() {
   const std::lock_guard lock(delivery_mutex_);
   std::vector<int> ids;
   for (const auto& [id, watcher] : watchers_) {
     if (!watcher->started) ids.push_back(id);
   }
+  std::size_t most = kStatePiece;
   for (const int id : ids) {
     const auto it = watchers_.find(id);
     if (it == watchers_.end()) continue;
-    const std::shared_ptr<Watcher> watcher = it->second;
+    const std::shared_ptr<Watcher> watcher = it->second;  // callbacks may end watches
+    if (!TellState(id, *watcher, most)) return false;
     watcher->started = true;
-    for (const Change& change : std::exchange(watcher->initial, {})) {
-      Tell(*watcher, change);
+    for (const Change& change : std::exchange(watcher->early, {})) {
+      if (watchers_.contains(id)) Tell(*watcher, change);
     }
   }
+  return true;
+}
+
+// Tells at most `most` objects, and takes them off. Whether the whole state is told.
+bool WatchHub::TellState(int id, Watcher& watcher, std::size_t& most) {
+  while (watcher.told < watcher.state.size()) {
+    if (!watchers_.contains(id)) return true;
+    if (most == 0) return false;
+    --most;
+    const StoredPtr object = std::move(watcher.state[watcher.told++]);
+    Change change{object->key(), object->revision(), {}};
+    change.event.object = object->ReadOnce(watcher.whole ? StoredObject::Part::kWhole
+                                                         : StoredObject::Part::kMetadata);
+    if (change.event.object != nullptr) Tell(watcher, change);
+  }
+  watcher.state = {};
+  return true;
 }
 
 void WatchHub::Deliver(const Change& change) {
@@ -156,7 +185,7 @@ void WatchHub::Deliver(const Change& change) {
     if (!watchers_.contains(id) || change.revision <= watcher->seen) continue;
     if (!watcher->resource.empty() && watcher->resource != change.key.resource) continue;
     if (!watcher->started) {
-      watcher->initial.push_back(change);
+      watcher->early.push_back(change);
       continue;
     }
     Tell(*watcher, change);

@@ -36,8 +36,9 @@ class WatchHub {
   WatchHub(const WatchHub&) = delete;
   WatchHub& operator=(const WatchHub&) = delete;
 
-  // Delivers the state of `resource` (empty: every resource) as kAdded, then its changes.
-  std::unique_ptr<WatchHandle> Add(std::string resource, Callback on_event);
+  // Delivers the state and the changes of `resource` (empty: of every resource). A state is told
+  // in pieces, between which other watchers are told their changes.
+  std::unique_ptr<WatchHandle> Add(std::string resource, WatchFrom from, Callback on_event);
 
  private:
   struct Change {
@@ -48,9 +49,12 @@ class WatchHub {
   struct Watcher {
     std::string resource;
     Callback on_event;
-    std::vector<Change> initial;
-    std::int64_t seen = 0;  // the snapshot's revision
-    bool started = false;
+    std::vector<StoredPtr> state;  // is told first; parsed when it is told
+    std::size_t told = 0;          // objects of the state
+    bool whole = true;             // false: the metadata of the state's objects is enough
+    std::vector<Change> early;     // changes that came before the whole state was told
+    std::int64_t seen = 0;         // the snapshot's revision
+    bool started = false;          // the state and the early changes are told
   };
   class Handle;
 
@@ -58,7 +62,8 @@ class WatchHub {
   void RunOnce();
   void WakeUp();
   void Deliver(const Change& change);
-  void StartNew();
+  bool StartNew();
+  bool TellState(int id, Watcher& watcher, std::size_t& most);
   void Tell(const Watcher& watcher, const Change& change);
   void Remove(int id);
 

@@ -49,6 +49,28 @@ std::string TextAfterRevision(const Json& object) {
   return text;
 }
 
+// The text of a body up to the end of its metadata: `{"metadata":{…}`; empty: not found.
+std::string_view MetadataOf(std::string_view body) {
+  constexpr std::string_view kBegin = R"({"metadata":{)";
+  if (!body.starts_with(kBegin)) return {};
+  int depth = 1;
+  bool in_string = false;
+  for (std::size_t i = kBegin.size(); i < body.size(); ++i) {
+    const char c = body[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{') {
+      ++depth;
+    } else if (c == '}' && --depth == 0) {
+      return body.substr(0, i + 1);
+    }
+  }
+  return {};
+}
+
 std::string BodyOf(std::int64_t revision, const std::string& text_after_revision) {
   constexpr std::string_view kBegin = R"({"metadata":{"resourceVersion":")";
   const std::string number = std::to_string(revision);
@@ -99,16 +121,27 @@ const std::string& StoredObject::body() const {
   return body_;
 }
 
+// Null if the text is no JSON object.
+Object StoredObject::Parse(std::string_view text) const {
+  Result<Json> parsed = api::ParseJson(text, {.max_depth = kMaxStoredDepth});
+  if (!parsed || !parsed->is_object()) return nullptr;
+  (*parsed)["apiVersion"] = api_version_;
+  (*parsed)["kind"] = kind_;
+  return std::make_shared<const Json>(*std::move(parsed));
+}
+
 Object StoredObject::json() const {
   const std::lock_guard lock(mutex_);
-  if (parsed_ == nullptr) {
-    Result<Json> parsed = api::ParseJson(body_, {.max_depth = kMaxStoredDepth});
-    if (!parsed || !parsed->is_object()) return nullptr;
-    (*parsed)["apiVersion"] = api_version_;
-    (*parsed)["kind"] = kind_;
-    parsed_ = std::make_shared<const Json>(*std::move(parsed));
-  }
+  if (parsed_ == nullptr) parsed_ = Parse(body_);
   return parsed_;
+}
+
+Object StoredObject::ReadOnce(Part part) const {
+  const std::lock_guard lock(mutex_);
+  if (parsed_ != nullptr) return parsed_;
+  if (part == Part::kWhole) return Parse(body_);
+  const std::string_view metadata = MetadataOf(body_);
+  return metadata.empty() ? Parse(body_) : Parse(std::string(metadata) + "}");
 }
 
 void StoredObject::DropParsed() const {

@@ -58,6 +58,10 @@ class StoredObject {
   // The parsed object, with apiVersion and kind. Null only if the text is no JSON (a damaged
   // database).
   Object json() const;
+  enum class Part { kWhole, kMetadata };
+  // As json(), but a parsed form that is made for this call is not kept. kMetadata: may lack all
+  // but apiVersion, kind and metadata.
+  Object ReadOnce(Part part = Part::kWhole) const;
   // Frees the parsed form; json() parses again.
   void DropParsed() const;
 
@@ -66,6 +70,8 @@ class StoredObject {
   std::string Typed() const;
 
  private:
+  Object Parse(std::string_view text) const;
+
   ObjectKey key_;
   std::int64_t revision_;
   std::string api_version_;

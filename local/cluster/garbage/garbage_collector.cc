@@ -27,68 +27,78 @@ GarbageCollector::GarbageCollector(WholeApi& api, ObjectCache& cache, Executor& 
 
 void GarbageCollector::Start() {
   members_.Start();
-  watch_ = api_.WatchAll([this, inbox = inbox_, alive = std::weak_ptr<bool>(alive_)](
+  watch_ = api_.WatchAll(WatchFrom::kMetadata,
+                         [this, inbox = inbox_, alive = std::weak_ptr<bool>(alive_)](
                              const ResourceId& resource, const WatchEvent& event) {
-    if (IsIgnored(resource)) return;
-    {
-      const std::lock_guard lock(inbox->mutex);
-      inbox->changes.emplace_back(resource, event);
-      if (inbox->drain_is_posted) return;
-      inbox->drain_is_posted = true;
-    }
-    executor_.Post([this, alive] {
-      if (!alive.expired()) Drain();
-    });
-  });
+                           if (IsIgnored(resource)) return;
+                           News news = NewsOf(resource, event);
+                           {
+                             const std::lock_guard lock(inbox->mutex);
+                             inbox->news.push_back(std::move(news));
+                             if (inbox->drain_is_posted) return;
+                             inbox->drain_is_posted = true;
+                           }
+                           executor_.Post([this, alive] {
+                             if (!alive.expired()) Drain();
+                           });
+                         });
 }
 
 void GarbageCollector::Drain() {
-  std::vector<Change> changes;
+  std::vector<News> all;
   {
     const std::lock_guard lock(inbox_->mutex);
-    changes.swap(inbox_->changes);
+    all.swap(inbox_->news);
     inbox_->drain_is_posted = false;
   }
-  for (const auto& [resource, event] : changes) Handle(resource, event);
+  for (News& news : all) Handle(std::move(news));
 }
 
-void GarbageCollector::Handle(const ResourceId& resource, const WatchEvent& event) {
-  const std::string uid = UidOf(*event.object);
-  if (event.type == WatchEvent::Type::kDeleted) {
+// Runs on the watch's thread.
+GarbageCollector::News GarbageCollector::NewsOf(const ResourceId& resource,
+                                                const WatchEvent& event) {
+  const Json& object = *event.object;
+  News news;
+  news.uid = UidOf(object);
+  news.is_gone = event.type == WatchEvent::Type::kDeleted;
+  if (news.is_gone) return news;
+  const bool foreground = IsDeleting(object) && HasFinalizer(object, kForeground);
+  news.finishes = foreground || (IsDeleting(object) && HasFinalizer(object, kOrphan));
+  news.member = {.resource = resource, .key = KeyOf(object), .waits_for_dependents = foreground};
+  for (const Json& owner : ArrayAt(object, {"metadata", "ownerReferences"})) {
+    news.member.blocks_by_owner[StringAt(owner, {"uid"})] = BoolAt(owner, {"blockOwnerDeletion"});
+  }
+  return news;
+}
+
+void GarbageCollector::Handle(News news) {
+  const std::string& uid = news.uid;
+  if (news.is_gone) {
     Forget(uid);
     QueueDependents(uid);
     return;
   }
-  Remember(resource, event.object);
-  const Json& object = *event.object;
-  const bool finishes =
-      IsDeleting(object) && (HasFinalizer(object, kForeground) || HasFinalizer(object, kOrphan));
+  Remember(uid, std::move(news.member));
   const Member& member = member_by_uid_.at(uid);
-  if (finishes || !member.blocks_by_owner.empty()) members_.Add({"", uid});
+  if (news.finishes || !member.blocks_by_owner.empty()) members_.Add({"", uid});
   for (const auto& [owner, blocks] : member.blocks_by_owner) {
     const auto waiting = member_by_uid_.find(owner);
     if (blocks || waiting == member_by_uid_.end()) continue;
     if (waiting->second.waits_for_dependents) members_.Add({"", owner});  // maybe not for this one
   }
-  if (finishes) QueueDependents(uid);
+  if (news.finishes) QueueDependents(uid);
 }
 
-void GarbageCollector::Remember(const ResourceId& resource, const Object& object) {
-  const std::string uid = UidOf(*object);
+void GarbageCollector::Remember(const std::string& uid, Member next) {
   Member& member = member_by_uid_[uid];
   for (const auto& [owner, blocks] : member.blocks_by_owner) {
     const auto dependents = dependents_by_owner_.find(owner);
     dependents->second.erase(uid);
     if (dependents->second.empty()) dependents_by_owner_.erase(dependents);
   }
-  member.resource = resource;
-  member.key = KeyOf(*object);
-  member.waits_for_dependents = IsDeleting(*object) && HasFinalizer(*object, kForeground);
-  member.blocks_by_owner.clear();
-  for (const Json& owner : ArrayAt(*object, {"metadata", "ownerReferences"})) {
-    const std::string owner_uid = StringAt(owner, {"uid"});
-    member.blocks_by_owner[owner_uid] = BoolAt(owner, {"blockOwnerDeletion"});
-    dependents_by_owner_[owner_uid].insert(uid);
+  member = std::move(next);
+  for (const auto& [owner, blocks] : member.blocks_by_owner) {
+    dependents_by_owner_[owner].insert(uid);
   }
 }
 

@@ -39,16 +39,23 @@ class GarbageCollector {
     bool waits_for_dependents = false;            // foreground deletion is under way
     std::map<std::string, bool> blocks_by_owner;  // by owner's uid: blockOwnerDeletion
   };
-  using Change = std::pair<ResourceId, WatchEvent>;
+  // What the graph needs of a change. The object may be large, and many may wait.
+  struct News {
+    std::string uid;
+    bool is_gone = false;
+    bool finishes = false;  // a foreground or orphaning deletion is under way
+    Member member;          // set unless is_gone
+  };
   struct Inbox {
     std::mutex mutex;
-    std::vector<Change> changes;
+    std::vector<News> news;
     bool drain_is_posted = false;
   };
 
   void Drain();
-  void Handle(const ResourceId& resource, const WatchEvent& event);
-  void Remember(const ResourceId& resource, const Object& object);
+  static News NewsOf(const ResourceId& resource, const WatchEvent& event);
+  void Handle(News news);
+  void Remember(const std::string& uid, Member next);
   void Forget(const std::string& uid);
   void QueueDependents(const std::string& uid);
   Result<NextLook> Look(const std::string& uid);

@@ -19,29 +19,40 @@ ApiResult<bool> ObjectCache::Track(const ResourceId& resource) {
   Kind& kind = kinds_[resource];
   if (kind.watch != nullptr) return false;
   // The watch opens first: a change between watch and list is in both, never in neither.
-  auto watch = api_.Watch(resource, [this, resource, inbox = inbox_,
-                                     alive = std::weak_ptr<bool>(alive_)](const WatchEvent& event) {
-    {
-      const std::lock_guard lock(inbox->mutex);
-      inbox->events.emplace_back(resource, event);
-      if (inbox->drain_is_posted) return;
-      inbox->drain_is_posted = true;
-    }
-    executor_.Post([this, alive] {
-      if (!alive.expired()) Drain();
-    });
-  });
+  auto watch = WatchChanges(resource);
   auto list = api_.List(resource, "", {});
   if (!list) return list.error();
   kind.watch = std::move(watch);
+  kind.keeps_objects = true;
   kind.listed_at = ParseInt64(list->resource_version).value_or(0);
   for (const Object& object : list->items) Store(resource, kind, object);
   return true;
 }
 
+void ObjectCache::Follow(const ResourceId& resource) {
+  Kind& kind = kinds_[resource];
+  if (kind.watch == nullptr) kind.watch = WatchChanges(resource);
+}
+
+std::unique_ptr<WatchHandle> ObjectCache::WatchChanges(const ResourceId& resource) {
+  return api_.Watch(resource, WatchFrom::kNow,
+                    [this, resource, inbox = inbox_,
+                     alive = std::weak_ptr<bool>(alive_)](const WatchEvent& event) {
+                      {
+                        const std::lock_guard lock(inbox->mutex);
+                        inbox->events.emplace_back(resource, event);
+                        if (inbox->drain_is_posted) return;
+                        inbox->drain_is_posted = true;
+                      }
+                      executor_.Post([this, alive] {
+                        if (!alive.expired()) Drain();
+                      });
+                    });
+}
+
 bool ObjectCache::tracks(const ResourceId& resource) const {
   const auto kind = kinds_.find(resource);
-  return kind != kinds_.end() && kind->second.watch != nullptr;
+  return kind != kinds_.end() && kind->second.keeps_objects;
 }
 
 void ObjectCache::Listen(const ResourceId& resource, Listener listener) {
@@ -80,13 +91,13 @@ std::vector<Object> ObjectCache::ByIndex(const ResourceId& resource, const std::
 
 void ObjectCache::Put(const ResourceId& resource, Object object) {
   const auto kind = kinds_.find(resource);
-  if (kind == kinds_.end() || kind->second.watch == nullptr) return;
+  if (kind == kinds_.end() || !kind->second.keeps_objects) return;
   Store(resource, kind->second, object);
 }
 
 void ObjectCache::Remove(const ResourceId& resource, const ObjectKey& key, const std::string& uid) {
   const auto kind = kinds_.find(resource);
-  if (kind == kinds_.end() || kind->second.watch == nullptr) return;
+  if (kind == kinds_.end() || !kind->second.keeps_objects) return;
   const auto known = kind->second.store.Get(key);
   if (known == nullptr || UidOf(*known->object) != uid) return;
   kind->second.removed_uids.insert(uid);
@@ -117,6 +128,12 @@ void ObjectCache::Handle(const ResourceId& resource, const WatchEvent& event) {
   const Json& object = *event.object;
   const std::int64_t version = ResourceVersionOf(object);
   const bool is_deletion = event.type == WatchEvent::Type::kDeleted;
+  if (!kind.keeps_objects) {
+    const ObjectChange change{resource, is_deletion ? event.object : event.previous,
+                              is_deletion ? nullptr : event.object};
+    for (const Listener& listener : kind.listeners) listener(change);
+    return;
+  }
   const auto removed = kind.removed_uids.find(UidOf(object));
   if (removed != kind.removed_uids.end()) {
     if (is_deletion) kind.removed_uids.erase(removed);

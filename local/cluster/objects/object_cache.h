@@ -50,6 +50,8 @@ class ObjectCache {
   // Lists and watches `resource`; on return the cache has all its objects. A second call does
   // nothing. Errors: those of the list; then nothing is tracked, and the call can be repeated.
   ApiResult<bool> Track(const ResourceId& resource);
+  // Listeners hear of later changes of `resource`; the cache keeps no objects of it.
+  void Follow(const ResourceId& resource);
   bool tracks(const ResourceId& resource) const;
 
   // Calls `listener` for every later change. Listeners must not change the cache.
@@ -78,6 +80,7 @@ class ObjectCache {
     std::vector<Listener> listeners;
     std::set<std::string> removed_uids;  // deleted by the Writer; their late events are dropped
     std::int64_t listed_at = 0;          // the list has events up to this resourceVersion
+    bool keeps_objects = false;
     std::unique_ptr<WatchHandle> watch;
   };
   struct Inbox {
@@ -86,6 +89,7 @@ class ObjectCache {
     bool drain_is_posted = false;
   };
 
+  std::unique_ptr<WatchHandle> WatchChanges(const ResourceId& resource);
   void Drain();
   void Handle(const ResourceId& resource, const WatchEvent& event);
   static void Store(const ResourceId& resource, Kind& kind, const Object& object);

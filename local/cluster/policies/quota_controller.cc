@@ -52,19 +52,20 @@ void QuotaController::OnPod(const ObjectChange& change) {
 
 void QuotaController::WatchDeletions() {
   if (deletions_ != nullptr) return;
-  deletions_ = api_.WatchAll([this, inbox = inbox_, alive = std::weak_ptr<bool>(alive_)](
-                                 const ResourceId& /*resource*/, const WatchEvent& event) {
-    if (event.type != WatchEvent::Type::kDeleted) return;
-    {
-      const std::lock_guard lock(inbox->mutex);
-      inbox->namespaces.insert(NamespaceOf(*event.object));
-      if (inbox->drain_is_posted) return;
-      inbox->drain_is_posted = true;
-    }
-    executor_.Post([this, alive] {
-      if (!alive.expired()) Drain();
-    });
-  });
+  deletions_ =
+      api_.WatchAll(WatchFrom::kNow, [this, inbox = inbox_, alive = std::weak_ptr<bool>(alive_)](
+                                         const ResourceId& /*resource*/, const WatchEvent& event) {
+        if (event.type != WatchEvent::Type::kDeleted) return;
+        {
+          const std::lock_guard lock(inbox->mutex);
+          inbox->namespaces.insert(NamespaceOf(*event.object));
+          if (inbox->drain_is_posted) return;
+          inbox->drain_is_posted = true;
+        }
+        executor_.Post([this, alive] {
+          if (!alive.expired()) Drain();
+        });
+      });
 }
 
 void QuotaController::Drain() {

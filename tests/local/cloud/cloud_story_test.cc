@@ -43,9 +43,10 @@ class CloudStoryTest : public ::testing::Test {
     std::string pattern = fs::temp_directory_path() / "berth-cloud-XXXXXX";
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
-    recorder_ = api_.Watch(kProvisioningRequests, [this](const WatchEvent& event) {
-      if (event.type != WatchEvent::Type::kDeleted) Record(*event.object);
-    });
+    recorder_ =
+        api_.Watch(kProvisioningRequests, WatchFrom::kState, [this](const WatchEvent& event) {
+          if (event.type != WatchEvent::Type::kDeleted) Record(*event.object);
+        });
     Start();
   }
   void TearDown() override { fs::remove_all(folder_); }

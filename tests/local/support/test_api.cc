@@ -67,9 +67,9 @@ ApiResult<Object> TestApi::Delete(const ResourceId& resource, const std::string&
   return api().Delete(resource, namespace_name, name, options);
 }
 
-std::unique_ptr<WatchHandle> TestApi::Watch(const ResourceId& resource,
+std::unique_ptr<WatchHandle> TestApi::Watch(const ResourceId& resource, WatchFrom from,
                                             std::function<void(const WatchEvent&)> on_event) {
-  return api().Watch(resource,
+  return api().Watch(resource, from,
                      [this, resource, deliver = std::move(on_event)](const WatchEvent& event) {
                        {
                          const std::lock_guard lock(silent_mutex_);
@@ -87,8 +87,8 @@ void TestApi::Silence(const ResourceId& resource) {
 std::vector<WholeApi::KindInfo> TestApi::Kinds() { return api().Kinds(); }
 
 std::unique_ptr<WatchHandle> TestApi::WatchAll(
-    std::function<void(const ResourceId&, const WatchEvent&)> on_event) {
-  return api().WatchAll(std::move(on_event));
+    WatchFrom from, std::function<void(const ResourceId&, const WatchEvent&)> on_event) {
+  return api().WatchAll(from, std::move(on_event));
 }
 
 }  // namespace berth::local::test

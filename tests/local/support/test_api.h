@@ -38,11 +38,11 @@ class TestApi final : public WholeApi {
                           const WriteOptions& options) override;
   ApiResult<Object> Delete(const ResourceId& resource, const std::string& namespace_name,
                            const std::string& name, const DeleteOptions& options) override;
-  std::unique_ptr<WatchHandle> Watch(const ResourceId& resource,
+  std::unique_ptr<WatchHandle> Watch(const ResourceId& resource, WatchFrom from,
                                      std::function<void(const WatchEvent&)> on_event) override;
   std::vector<KindInfo> Kinds() override;
   std::unique_ptr<WatchHandle> WatchAll(
-      std::function<void(const ResourceId&, const WatchEvent&)> on_event) override;
+      WatchFrom from, std::function<void(const ResourceId&, const WatchEvent&)> on_event) override;
 
   // Creates `object`, then writes its status, which the API takes through the subresource only.
   ApiResult<Object> CreateWithStatus(const ResourceId& resource, const std::string& namespace_name,

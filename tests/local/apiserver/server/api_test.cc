@@ -67,12 +67,14 @@ TEST_F(ApiTest, WatchReportsTheStateThenEveryChange) {
   WholeApi& api = server_->api();
   ASSERT_TRUE(api.Create(kMapResource, "default", ConfigMapJson("a"), {}));
   Collector pods;
-  const auto none = api.Watch(kPodResource, [&](const WatchEvent& event) { pods.Add(event); });
+  const auto none =
+      api.Watch(kPodResource, WatchFrom::kState, [&](const WatchEvent& event) { pods.Add(event); });
   Collector everything;
-  const auto all = api.WatchAll([&](const ResourceId& id, const WatchEvent& event) {
-    if (id == kMapResource && (*event.object)["metadata"]["namespace"] == "default")
-      everything.Add(event);
-  });
+  const auto all =
+      api.WatchAll(WatchFrom::kState, [&](const ResourceId& id, const WatchEvent& event) {
+        if (id == kMapResource && (*event.object)["metadata"]["namespace"] == "default")
+          everything.Add(event);
+      });
   ASSERT_TRUE(
       api.Patch(kMapResource, "default", "a", PatchType::kMerge, {{"data", {{"x", "y"}}}}, {}));
   ASSERT_TRUE(api.Delete(kMapResource, "default", "a", {}));

@@ -1,4 +1,5 @@
-// Goal: an object takes little more memory than its text.
+// Goal: an object takes little more memory than its text, and its metadata is read without the
+// rest.
 #include "local/apiserver/store/stored_object.h"
 
 #include <gtest/gtest.h>
@@ -19,6 +20,33 @@ TEST(StoredObjectTest, TextHasNoUnusedCapacity) {
       EXPECT_EQ(object.body().capacity(), object.body().size()) << revision << " " << filler;
       EXPECT_EQ((*object.json())["metadata"]["resourceVersion"], std::to_string(revision));
     }
+  }
+}
+
+TEST(StoredObjectTest, MetadataIsReadWithoutTheRest) {
+  struct Row {
+    const char* body;
+    const char* read;  // null: no JSON
+  };
+  const Row rows[] = {
+      {R"({"metadata":{"name":"a"},"data":{"x":"y"}})", R"({"metadata":{"name":"a"}})"},
+      {R"({"metadata":{"name":"a","labels":{"b":"c"}}})",
+       R"({"metadata":{"name":"a","labels":{"b":"c"}}})"},
+      {R"({"metadata":{"annotations":{"t":"}\"}{"}},"data":{}})",
+       R"({"metadata":{"annotations":{"t":"}\"}{"}}})"},
+      {R"({"data":{},"metadata":{"name":"a"}})", R"({"data":{},"metadata":{"name":"a"}})"},
+      {R"({"metadata":{"name":"a)", nullptr},
+      {"", nullptr},
+  };
+  for (const Row& row : rows) {
+    const StoredObject object({"configmaps", "d", "a"}, 1, "v1", "ConfigMap", row.body);
+    const Object read = object.ReadOnce(StoredObject::Part::kMetadata);
+    ASSERT_EQ(read == nullptr, row.read == nullptr) << row.body;
+    if (read == nullptr) continue;
+    Json expected = Json::parse(row.read);
+    expected["apiVersion"] = "v1";
+    expected["kind"] = "ConfigMap";
+    EXPECT_EQ(*read, expected) << row.body;
   }
 }
 
