@@ -107,7 +107,7 @@ class WatchHandle {
 
 enum class WatchFrom : std::uint8_t {
   kState,     // the whole state as kAdded events, then the changes
-  kMetadata,  // as kState; objects of the state may lack all but apiVersion, kind and metadata
+  kMetadata,  // kState, but objects of the state may lack all but apiVersion, kind and metadata
   kNow,       // the changes that follow the call; objects that have not changed may come, too
 };
 

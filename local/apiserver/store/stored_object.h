@@ -59,8 +59,8 @@ class StoredObject {
   // database).
   Object json() const;
   enum class Part { kWhole, kMetadata };
-  // As json(), but a parsed form that is made for this call is not kept. kMetadata: may lack all
-  // but apiVersion, kind and metadata.
+  // Returns what json() does, but keeps no parsed form that is made for this call. kMetadata: may
+  // lack all but apiVersion, kind and metadata.
   Object ReadOnce(Part part = Part::kWhole) const;
   // Frees the parsed form; json() parses again.
   void DropParsed() const;
