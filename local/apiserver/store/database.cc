@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <random>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "base/sqlite/sqlite.h"
@@ -56,13 +56,6 @@ constexpr const char* kFromVersion1 =
     "COMMIT;";
 
 static_assert(kApplicationId == 1112691784);
-
-struct ObjectKeyHash {
-  std::size_t operator()(const ObjectKey& key) const {
-    const std::hash<std::string> hash;
-    return (hash(key.resource) * 31 + hash(key.namespace_name)) * 31 + hash(key.name);
-  }
-};
 
 class SqliteDatabase final : public Database {
  public:
@@ -209,8 +202,7 @@ Result<std::vector<StoredPtr>> SqliteDatabase::LoadObjects() {
 
 // Goes back from the newest change: a change's previous state is the state of the change before.
 Status SqliteDatabase::LoadLog(Content& content) {
-  std::unordered_map<ObjectKey, StoredPtr, ObjectKeyHash> made;
-  made.reserve(content.objects.size());
+  std::map<ObjectKey, StoredPtr> made;
   for (const StoredPtr& object : content.objects) made[object->key()] = object;
   BERTH_TRY(Statement rows,
             sqlite_.Prepare("SELECT rev,time,type,resource,namespace,name,api_version,kind,body,"

@@ -291,7 +291,7 @@ class Turns {
  public:
   explicit Turns(Cluster& cluster) : cluster_(cluster) {}
 
-  // From the creation of a Job to its program.
+  // Measures the time from the creation of a Job to its program.
   void MeasureStarts(int rounds) {
     for (int i = 0; i < rounds; ++i) {
       const std::string name = "p" + std::to_string(i);
@@ -317,7 +317,7 @@ class Turns {
     }
   }
 
-  // From the end of a Job to the start of the next one, where one fits at a time.
+  // Measures the time from the end of a Job to the start of the next one, where one fits at a time.
   void MeasureNext(int rounds) {
     for (int i = 0; i < rounds; ++i) Run("t" + std::to_string(i));
     std::vector<Instant> starts;
@@ -408,7 +408,7 @@ void MeasureCreates(const Options& options) {
   }
 }
 
-// From the start of the program to ready with a full store.
+// Measures the time from the start of the program to ready with a full store.
 void MeasureRestart(const Options& options) {
   constexpr int kObjects = 100'000;
   constexpr int kRounds = 5;
